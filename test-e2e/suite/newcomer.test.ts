@@ -2,7 +2,9 @@ import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { startSimulator } from '@gateway/simulator';
 import { freePorts } from '@gateway/testkit';
+import { roomMs } from '@gateway/testkit/room';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventsOf } from '../client/chat.ts';
 import { adminTokenIn, operatorByApi } from '../client/operator.ts';
@@ -132,7 +134,7 @@ describe('a newcomer without any setting', () => {
     const { exitCode, stderr } = await gatewayctl(args, env);
     taken.close();
     expect(exitCode).not.toBe(0);
-    expect(stderr).toContain(`The gateway can't start: 127.0.0.1:${env.PORT} is taken`);
+    expect(stderr).toContain(`The gateway can't start: 127.0.0.1:${env.PORT} is in use by another process`);
     expect(stderr.match(/can't start/g)).toHaveLength(1);
     expect(stderr).not.toContain('    at ');
   });
@@ -229,6 +231,30 @@ describe('a newcomer without any setting', () => {
     expect(command.stdout()).not.toMatch(/gw_\w/);
     expect(command.stdout()).toContain('gatewayctl token issue --label');
     expect((await usageOf({ baseUrl: `http://127.0.0.1:${env.PORT}` }, token)).token.label).toBe('first token');
+  });
+
+  it('learns at the start, and from doctor, that a provider rejects the key, and fixes it', async () => {
+    await using provider = await startSimulator();
+    const config = join(folder, 'real.yaml');
+    await writeFile(
+      config,
+      [
+        `pools: { mine: { format: responses, owned_by: mine, base_url: "${provider.url}/v1" } }`,
+        'accounts: [{ pool: mine, name: a, credential: { bearer: not-the-key } }]',
+        'settings: { model_list_refresh_seconds: 1 }',
+      ].join('\n'),
+    );
+    const rejected = provider.faults.add({ path: '/v1/models', fault: { kind: 'status', status: 401 } });
+    await using command = await start({ GATEWAY_CONFIG: config });
+    const failure = "its model list can't be read: 401 from the provider";
+    expect(command.stdout()).toContain(`mine: ${provider.url}/v1, 1 account, ${failure}`);
+    const doctor = await gatewayctl(['doctor'], env);
+    expect(doctor.exitCode).toBe(1);
+    expect(doctor.stdout).toContain("mine: the provider's model list can't be read: 401 from the provider");
+
+    provider.faults.clear(rejected);
+    const repaired = async () => (await gatewayctl(['doctor'], env)).stdout;
+    await expect.poll(repaired, { timeout: roomMs(30_000) }).not.toContain("can't be read");
   });
 
   it('learns to which database a command wrote when no gateway runs, and nothing else on standard output', async () => {

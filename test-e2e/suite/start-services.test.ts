@@ -126,7 +126,7 @@ describe('npm run start:services with accounts of its own', () => {
     await using command = runStartServices({ ...env, ADMIN_PORT: env.PORT });
     const { exitCode, stderr } = await command.ended;
     expect(exitCode).toBe(1);
-    expect(lastWordsOf(stderr)).toContain(`PORT and ADMIN_PORT are both ${env.PORT}. Each needs a port of its own.`);
+    expect(lastWordsOf(stderr)).toContain(`PORT and ADMIN_PORT are both ${env.PORT}. Set different ports.`);
   });
 
   it.each([
@@ -142,7 +142,7 @@ describe('npm run start:services with accounts of its own', () => {
     const { exitCode, stderr } = await command.ended;
     holder.close();
     expect(exitCode).toBe(1);
-    expect(lastWordsOf(stderr)).toContain(`${service} can't start: 127.0.0.1:${port} is taken by another process`);
+    expect(lastWordsOf(stderr)).toContain(`${service} can't start: 127.0.0.1:${port} is in use by another process`);
     await expect.poll(() => mark.running()).toEqual([]);
   });
 

@@ -63,7 +63,7 @@ describe('a process whose port is taken', () => {
   };
   const expectRefusal = ({ exitCode, stderr }: FinishedCommand) => {
     expect(exitCode).toBe(1);
-    expect(stderr).toContain(`can't start: 127.0.0.1:${taken} is taken`);
+    expect(stderr).toContain(`can't start: 127.0.0.1:${taken} is in use by another process`);
     expect(stderr.match(/can't start/g)).toHaveLength(1);
     expect(stderr).not.toContain('    at ');
   };

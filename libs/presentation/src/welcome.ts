@@ -28,6 +28,8 @@ export interface WelcomePool {
   readonly name: string;
   readonly baseUrl: string;
   readonly accounts: number;
+  /** What is known of its models: "42 models". */
+  readonly models: string;
 }
 
 /** Names the providers, or says that they are simulated, and how to set up real ones. */
@@ -38,9 +40,9 @@ export function providerLines(simulatorUrl: string | undefined, pools: readonly 
       `${margin}for real providers, set OPENAI_API_KEY and/or ANTHROPIC_API_KEY, or GATEWAY_CONFIG`,
     ];
   }
-  return pools.map(({ name, baseUrl, accounts }, index) => {
+  return pools.map(({ name, baseUrl, accounts, models }, index) => {
     const counted = accounts === 1 ? '1 account' : `${accounts} accounts`;
-    return `${index === 0 ? '  Providers               ' : margin}${name}: ${baseUrl}, ${counted}`;
+    return `${index === 0 ? '  Providers               ' : margin}${name}: ${baseUrl}, ${counted}, ${models}`;
   });
 }
 

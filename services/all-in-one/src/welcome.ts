@@ -1,7 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { GatewayConfig } from '@gateway/config';
 import { firstCurl, nextStepLines, providerLines, type WelcomePool } from '@gateway/presentation';
 import { type IdentityService, TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
-import type { PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import type { Pool, PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { Client } from '@gateway/rpc';
 import { tokenSha256 } from '@gateway/tokens';
 import type { DataFolder } from './data-folder.ts';
@@ -56,12 +57,33 @@ export async function knownToBroker(
   broker: Client<typeof PoolBrokerService>,
   { pools }: Pick<GatewayConfig, 'pools'>,
 ): Promise<Pick<Welcome, 'pools' | 'model'>> {
-  const [{ accounts }, { models }] = await Promise.all([broker.listAccounts({}), broker.listModels({})]);
-  const counted = pools.map(({ name, baseUrl }) => ({
-    ...{ name, baseUrl },
-    accounts: accounts.filter(({ pool }) => pool === name).length,
-  }));
-  return { pools: counted.filter((pool) => pool.accounts > 0), model: models[0]?.id };
+  const { accounts } = await broker.listAccounts({});
+  const used = pools
+    .map(({ name, baseUrl }) => ({ name, baseUrl, accounts: accounts.filter(({ pool }) => pool === name).length }))
+    .filter((pool) => pool.accounts > 0);
+  const reports = await firstReports(broker, used);
+  const { models } = await broker.listModels({});
+  return { pools: used.map((pool) => ({ ...pool, models: outcomeOf(reports.get(pool.name)) })), model: models[0]?.id };
+}
+
+/** Waits for the first report on each pool's models, but not for providers that do not answer. */
+async function firstReports(broker: Client<typeof PoolBrokerService>, used: readonly Pick<WelcomePool, 'name'>[]) {
+  const giveUpAtMs = performance.now() + longestWaitMs;
+  for (;;) {
+    const { pools } = await broker.listPools({});
+    const reports = new Map(pools.map((pool) => [pool.name, pool]));
+    const isComplete = used.every(({ name }) => reports.get(name)?.modelsReportedAt !== undefined);
+    if (isComplete || performance.now() >= giveUpAtMs) return reports;
+    await sleep(50);
+  }
+}
+
+const longestWaitMs = 3_000;
+
+function outcomeOf(pool: Pool | undefined): string {
+  if (pool?.modelsReportedAt === undefined) return 'its model list has not arrived yet';
+  if (pool.modelListFailure !== '') return `its model list can't be read: ${pool.modelListFailure}`;
+  return pool.modelCount === 1 ? '1 model' : `${pool.modelCount} models`;
 }
 
 /**

@@ -640,6 +640,21 @@ describe('operators', () => {
     });
   });
 
+  it("see why a provider's model list could not be read, and how many models are known", async () => {
+    const { pools } = brokerOf();
+    const seen = async () => {
+      const [pool] = (await pools.listPools({ format: ProviderFormat.MESSAGES })).pools;
+      return [pool?.modelListFailure, pool?.modelCount];
+    };
+    expect(await seen()).toEqual(['', 0]);
+    await pools.reportModels({ pool: 'messages', reachable: true, models: [{ id: 'claude-9' }] });
+    expect(await seen()).toEqual(['', 1]);
+    await pools.reportModels({ pool: 'messages', reachable: false, cause: '401 from the provider' });
+    expect(await seen()).toEqual(['401 from the provider', 1]);
+    await pools.reportModels({ pool: 'messages', reachable: false });
+    expect(await seen()).toEqual(['the model list could not be read', 1]);
+  });
+
   it('see in metrics how requests and attempts ended', async () => {
     const { request, metrics } = brokerOf();
     await request({}, [limited(60_000)]);

@@ -109,7 +109,7 @@ describe('the model list reporter', () => {
   ])('says that a pool can’t be reached on %s', async (_what, status, body) => {
     provider.answer = (response) => response.writeHead(status).end(body);
     await using _ = startReporter();
-    await expect.poll(() => reports).toContain('a: unreachable');
+    await expect.poll(() => reports).toContainEqual(expect.stringMatching(/^a: unreachable, ./));
   });
 
   it('does not let a pool that hangs delay the others', async () => {
@@ -125,6 +125,7 @@ describe('the model list reporter', () => {
     await expect.poll(() => reports.length).toBeGreaterThanOrEqual(3);
     expect(warned).toHaveBeenCalledTimes(1);
     expect(warned.mock.calls[0]?.[0]).toEqual({ subject: 'pool a', reason: '500 from the provider' });
+    expect(reports[0]).toBe('a: unreachable, 500 from the provider');
   });
 
   it('logs why a provider does not answer', async () => {
@@ -182,6 +183,6 @@ function fakeBroker(): Client<typeof PoolBrokerService> {
   return directClient(serviceRoute(PoolBrokerService, handlers));
 }
 
-function readableReport({ pool, reachable, models }: ReportModelsRequest): string {
-  return `${pool}: ${reachable ? models.map(({ id }) => id).join(' ') : 'unreachable'}`;
+function readableReport({ pool, reachable, models, cause }: ReportModelsRequest): string {
+  return `${pool}: ${reachable ? models.map(({ id }) => id).join(' ') : `unreachable, ${cause}`}`;
 }

@@ -71,12 +71,14 @@ export class ModelListReporter implements AsyncDisposable {
   }
 
   async #reportPool(pool: string, signal: AbortSignal): Promise<void> {
+    let cause = '';
     const models = await readModelList(this.#context, pool, signal).catch((thrown: unknown) => {
+      cause = reasonOf(thrown);
       if (!signal.aborted) this.#onProblem(`pool ${pool}`, thrown);
     });
     if (signal.aborted) return;
     if (models !== undefined) this.#onSuccess(`pool ${pool}`);
-    const report = { pool, reachable: models !== undefined, models: [...(models ?? [])] };
+    const report = { pool, reachable: models !== undefined, models: [...(models ?? [])], cause };
     await this.#broker.reportModels(report, { signal, timeoutMs: brokerDeadlineMs });
   }
 

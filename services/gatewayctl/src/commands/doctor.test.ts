@@ -23,6 +23,7 @@ interface World {
   readonly status?: number;
   readonly isSignedIn?: boolean;
   readonly pauses?: readonly MessageInitShape<typeof PoolPauseSchema>[];
+  readonly modelListFailure?: string;
   readonly accounts?: readonly MessageInitShape<typeof AccountSchema>[];
 }
 
@@ -33,6 +34,7 @@ function commandLine({
   status = 200,
   isSignedIn = true,
   pauses = [],
+  modelListFailure = '',
   accounts = [{ state: AccountState.AVAILABLE }, {}],
 }: World = {}) {
   const get = async () => {
@@ -56,7 +58,7 @@ function commandLine({
     router.service(PoolService, {
       listPools: () => ({
         overview: {
-          pools: [{ pool: { name: 'responses' }, accounts: [...accounts], pauses: [...pauses] }],
+          pools: [{ pool: { name: 'responses', modelListFailure }, accounts: [...accounts], pauses: [...pauses] }],
         },
       }),
     });
@@ -112,6 +114,16 @@ describe('gatewayctl doctor', () => {
     expect(some.lines).toContain('✓ pools         responses: 1 of 2 accounts available');
     // The overview has named it, and why.
     expect((await commandLine({ accounts: [failing] }).run('doctor')).lines.join()).not.toContain('pools');
+  });
+
+  it("says why a provider's model list can't be read, before any request fails", async () => {
+    const { exitCode, lines } = await commandLine({ modelListFailure: '401 from the provider' }).run('doctor');
+    expect(exitCode).toBe(1);
+    expect(lines).toContain(
+      "✗ providers     responses: the provider's model list can't be read: 401 from the provider",
+    );
+    const without = await commandLine({ modelListFailure: '401 from the provider', accounts: [] }).run('doctor');
+    expect(without.lines.join()).not.toContain('401');
   });
 
   it('says that a pool is paused, why and until when', async () => {

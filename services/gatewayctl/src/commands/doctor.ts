@@ -173,14 +173,19 @@ async function poolsOf(pools: Client<typeof PoolService>): Promise<readonly Find
   }
   return (overview?.pools ?? []).flatMap(({ pool, accounts, pauses }) => {
     const free = accounts.filter((account) => account.state === AccountState.AVAILABLE && !isFailing(account)).length;
+    const failure = accounts.length === 0 ? '' : (pool?.modelListFailure ?? '');
+    const unread = `${pool?.name}: the provider's model list can't be read: ${failure}`;
+    const providers = failure === '' ? [] : [wrong('providers', unread, providerRemedy)];
     const paused = pauses.map((pause) => `${pool?.name} is ${pauseText(pause)}`);
     // A pause ends by itself; gatewayctl pool status shows the state of each account.
-    if (paused.length > 0) return paused.map((text) => warning('pools', text, pauseRemedy));
+    if (paused.length > 0) return [...providers, ...paused.map((text) => warning('pools', text, pauseRemedy))];
     return free === 0
-      ? []
-      : [fine('pools', `${pool?.name}: ${free} of ${countText(accounts.length, 'account')} available`)];
+      ? providers
+      : [...providers, fine('pools', `${pool?.name}: ${free} of ${countText(accounts.length, 'account')} available`)];
   });
 }
+
+const providerRemedy = 'Check the credential, base_url and the network to the provider.';
 
 const pauseRemedy =
   'The pause ends automatically. If it does not, check gatewayctl pool status and the status page of the provider.';

@@ -98,7 +98,7 @@ function toReport(message: ReportMessage): AttemptReport {
 }
 
 /** As the contract says. */
-const longestCause = 200;
+export const longestCause = 200;
 
 /** Longer than the name of any beta feature. */
 const longestFeature = 100;

@@ -98,17 +98,18 @@ export class Catalog {
     return listModels(this.#gateway.classes, pools);
   }
 
-  reportedAtMs(pool: string): number | undefined {
-    return this.#reports.get(pool)?.reportedAtMs;
+  /** The last report on a pool's models. */
+  reportOn(pool: string): ModelReport | undefined {
+    return this.#reports.get(pool);
   }
 
   /**
    * Stores the models that a pool's provider currently offers; `models` undefined: the list could
-   * not be read.
+   * not be read, because of `cause`.
    */
-  async report(pool: string, models: readonly ProviderModel[] | undefined): Promise<void> {
+  async report(pool: string, models: readonly ProviderModel[] | undefined, cause?: string): Promise<void> {
     const reachable = models !== undefined;
-    const report = { pool, reportedAtMs: this.#clock.nowMs(), reachable, refreshMs: this.#refreshMs, models };
+    const report = { pool, reportedAtMs: this.#clock.nowMs(), reachable, cause, refreshMs: this.#refreshMs, models };
     this.#take(report);
     this.#onChange();
     await this.#store.saveModelReport(report);

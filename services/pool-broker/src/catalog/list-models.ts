@@ -13,6 +13,8 @@ export const modelReportSchema = z.object({
   reportedAtMs: z.number(),
   /** False: the list could not be read at that time. */
   reachable: z.boolean(),
+  /** Why it could not be read, for operators. */
+  cause: z.string().optional(),
   /**
    * The interval of reports when this one arrived, or a longer one set since. Undefined: unknown.
    */

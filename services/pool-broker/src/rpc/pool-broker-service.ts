@@ -10,7 +10,7 @@ import {
   QuotaOutlook,
 } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { Handlers } from '@gateway/rpc';
-import { callerOfLease, cancelled, toAttempt } from '../accounts/attempt.ts';
+import { callerOfLease, cancelled, longestCause, toAttempt } from '../accounts/attempt.ts';
 import { providerFormats } from '../catalog/catalog.ts';
 import { type PoolPause, pausesOf } from '../health/pool-pauses.ts';
 import { forecastsOf, type QuotaForecast } from '../health/quota-forecasts.ts';
@@ -68,9 +68,11 @@ export function poolBrokerHandlers(broker: Broker): Handlers<typeof PoolBrokerSe
       const { catalog, settings } = configuration;
       const isAny = fromProviderFormat(wanted).length === 0;
       const pools = catalog.pools.map(({ name, ownedBy, format }) => {
-        const reportedAtMs = catalog.reportedAtMs(name);
+        const { reportedAtMs, reachable = true, cause = '', models = [] } = catalog.reportOn(name) ?? {};
         const modelsReportedAt = reportedAtMs === undefined ? undefined : timestampFromMs(reportedAtMs);
-        return { name, ownedBy, format: providerFormats[format], modelsReportedAt };
+        const modelListFailure = reachable ? '' : cause || 'the model list could not be read';
+        const modelCount = models.length;
+        return { name, ownedBy, format: providerFormats[format], modelsReportedAt, modelListFailure, modelCount };
       });
       return {
         modelListRefreshSeconds: settings.modelListRefreshMs / 1_000,
@@ -78,12 +80,13 @@ export function poolBrokerHandlers(broker: Broker): Handlers<typeof PoolBrokerSe
       };
     },
 
-    async reportModels({ pool, reachable, models }) {
+    async reportModels({ pool, reachable, models, cause }) {
       const { catalog } = configuration;
       if (!catalog.pools.some(({ name }) => name === pool)) {
         throw new GatewayError('invalid_request', 'The pool does not exist.');
       }
-      await catalog.report(pool, reachable ? models.map(({ id, displayName }) => ({ id, displayName })) : undefined);
+      const listed = reachable ? models.map(({ id, displayName }) => ({ id, displayName })) : undefined;
+      await catalog.report(pool, listed, reachable ? undefined : cause.slice(0, longestCause));
       return {};
     },
 

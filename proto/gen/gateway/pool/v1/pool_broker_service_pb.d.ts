@@ -398,6 +398,20 @@ export declare type Pool = Message<"gateway.pool.v1.Pool"> & {
    * @generated from field: google.protobuf.Timestamp models_reported_at = 4;
    */
   modelsReportedAt?: Timestamp | undefined;
+
+  /**
+   * Why the model list could not be read at that time, as in ReportModelsRequest. Empty: it was read.
+   *
+   * @generated from field: string model_list_failure = 5;
+   */
+  modelListFailure: string;
+
+  /**
+   * The number of models in the last list that could be read.
+   *
+   * @generated from field: uint32 model_count = 6;
+   */
+  modelCount: number;
 };
 
 /**
@@ -467,6 +481,14 @@ export declare type ReportModelsRequest = Message<"gateway.pool.v1.ReportModelsR
    * @generated from field: repeated gateway.pool.v1.ProviderModel models = 3;
    */
   models: ProviderModel[];
+
+  /**
+   * Why the list could not be read, for operators: "401 from the provider". At most 200 characters,
+   * never text of the provider.
+   *
+   * @generated from field: string cause = 4;
+   */
+  cause: string;
 };
 
 /**

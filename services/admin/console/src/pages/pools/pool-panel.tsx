@@ -55,6 +55,11 @@ export function PoolPanel({ status }: { readonly status: PoolStatus }) {
         {forecasts.map((forecast) => (
           <ForecastLine key={forecast.models} forecast={forecast} silent={silentAccounts(status)} />
         ))}
+        {pool !== undefined && pool.modelListFailure !== '' && accounts.length > 0 && (
+          <li>
+            <Status tone="bad">Model list unavailable</Status> {pool.modelListFailure}
+          </li>
+        )}
         {pool?.modelsReportedAt === undefined && (
           <li>
             <Status tone="warn">No model list</Status> The provider's model list has not been read yet. Until then, the
