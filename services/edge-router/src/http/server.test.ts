@@ -363,6 +363,36 @@ describe('HttpServer', () => {
     await drained;
   });
 
+  it('answers once more on a connection that was used while the drain was announced', async () => {
+    const leaving = new HttpServer(listener, config, events);
+    const ownPort = await leaving.listen();
+    using busy = new RawClient(ownPort);
+    using unused = new RawClient(ownPort);
+    busy.send(get('/begun', ''));
+    await busy.until('begun so');
+    leaving.announceDrain();
+    release();
+    await busy.until('far');
+    const drained = leaving.drain(10_000);
+    expect(await unused.answer()).toBe('');
+    expect(await busy.send(get('/once-more', '')).answer()).toMatch(/connection: close.*"\/once-more"/is);
+    await drained;
+  });
+
+  it('answers a request of which only a part had arrived when the drain began', async () => {
+    const leaving = new HttpServer(listener, config, events);
+    const ownPort = await leaving.listen();
+    using slow = new RawClient(ownPort);
+    using other = new RawClient(ownPort);
+    const request = get('/slow', '');
+    slow.send(request.slice(0, 10));
+    // What was sent before has arrived before.
+    await other.send(get('/other', '')).until('"/other"');
+    const drained = leaving.drain(10_000);
+    expect(await slow.send(request.slice(10)).answer()).toMatch(/connection: close.*"\/slow"/is);
+    await drained;
+  });
+
   it('drains: running requests end, idle connections are closed, nothing new begins', async () => {
     const draining = new HttpServer(listener, config, events);
     const ownPort = await draining.listen();

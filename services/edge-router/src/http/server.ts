@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, IncomingMessage, type RequestListener, type Server, ServerResponse } from 'node:http';
-import { Socket } from 'node:net';
+import { Server as NetServer, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { sharedPortOptions } from '@gateway/lifecycle/run-worker';
 import { breakUpload, deferUpload } from '../body/read-body.ts';
@@ -25,7 +25,12 @@ export class HttpServer {
   readonly #latest = new WeakMap<Duplex, ServerResponse>();
   /** Answers in progress. */
   readonly #running = new Set<ServerResponse>();
-  #draining = false;
+  readonly #connections = new Set<Socket>();
+  /** What had arrived on a connection when it became idle. */
+  readonly #bytesReadWhenIdle = new WeakMap<Duplex, number>();
+  /** Connections that were opened or became idle since the drain was announced. */
+  readonly #recent = new WeakSet<Duplex>();
+  #drainAnnouncedMs: number | undefined;
 
   constructor(listener: RequestListener, config: HttpServerConfig, events: HttpServerEvents) {
     this.#config = config;
@@ -50,6 +55,7 @@ export class HttpServer {
       listener(request, response);
     };
     this.#server
+      .on('connection', (connection) => this.#onConnection(connection))
       .on('request', (request, response) => this.#onRequest(request, response, listener))
       .on('checkContinue', (request, response) => this.#onRequest(request, response, awaitInvitation))
       .on('checkExpectation', (request, response) => this.#onRequest(request, response, refuseExpectation))
@@ -72,28 +78,54 @@ export class HttpServer {
    * elsewhere.
    */
   announceDrain(): void {
-    this.#draining = true;
+    this.#drainAnnouncedMs ??= performance.now();
     for (const response of this.#running) {
       const isLast = this.#latest.get(response.req.socket) === response;
       if (isLast && !response.headersSent) response.shouldKeepAlive = false;
     }
-    // A connection whose answer has started may be used once more: a client must not send its next
-    // request into a closing connection.
-    this.#server.keepAliveTimeout = lingerMs;
   }
 
   /**
    * Accepts no new connections, lets running requests end, and closes what is left after
-   * `timeoutMs`.
+   * `timeoutMs`. Idle connections are closed at once, except those that were used since the drain
+   * was announced. These, and those whose answers end later, may be used once more for as long as
+   * the announcement lasted: a client must not send its next request into a closing connection.
    */
   async drain(timeoutMs: number): Promise<void> {
     if (!this.#server.listening) return;
     this.announceDrain();
-    // Closes idle connections.
-    const closed = once(this.#server.close(), 'close');
+    const announcedForMs = performance.now() - (this.#drainAnnouncedMs ?? 0);
+    const idleMs = Math.max(lingerMs, announcedForMs);
+    this.#server.keepAliveTimeout = idleMs;
+    const closed = once(this.#server, 'close');
+    // The method of HTTP servers would close every idle connection.
+    NetServer.prototype.close.call(this.#server);
+    for (const connection of this.#connections) {
+      if (!this.#isIdle(connection)) continue;
+      if (this.#recent.has(connection)) connection.setTimeout(idleMs);
+      else connection.destroy();
+    }
     const cut = setTimeout(() => this.#server.closeAllConnections(), timeoutMs);
     await closed;
     clearTimeout(cut);
+  }
+
+  #onConnection(connection: Socket): void {
+    this.#connections.add(connection);
+    connection.once('close', () => this.#connections.delete(connection));
+    if (this.#drainAnnouncedMs !== undefined) this.#recent.add(connection);
+  }
+
+  /** False also while a request is only partly received. */
+  #isIdle(connection: Socket): boolean {
+    const latest = this.#latest.get(connection);
+    if (latest !== undefined && this.#running.has(latest)) return false;
+    return connection.bytesRead === (this.#bytesReadWhenIdle.get(connection) ?? 0);
+  }
+
+  #onIdle({ req: { socket } }: ServerResponse): void {
+    this.#bytesReadWhenIdle.set(socket, socket.bytesRead);
+    if (this.#drainAnnouncedMs !== undefined) this.#recent.add(socket);
   }
 
   #onRequest(request: IncomingMessage, response: ServerResponse, handle: RequestListener): void {
@@ -102,10 +134,15 @@ export class HttpServer {
     if (earlier !== undefined && !earlier.shouldKeepAlive) return;
     this.#latest.set(request.socket, response);
     this.#running.add(response);
-    response.once('close', () => this.#running.delete(response));
+    response.once('close', () => {
+      this.#running.delete(response);
+      this.#onIdle(response);
+    });
     assignRequestId(response);
     // Node drops bytes in the same packet as an upgrade request, even if nothing is upgraded.
-    if (this.#draining || request.headers.upgrade !== undefined) response.shouldKeepAlive = false;
+    if (this.#drainAnnouncedMs !== undefined || request.headers.upgrade !== undefined) response.shouldKeepAlive = false;
+    // A connection that waited for a last request has one.
+    if (this.#recent.has(request.socket)) request.socket.setTimeout(0);
     const target = readTarget(request.url ?? '');
     const fault = target === undefined ? 'The request target must be a path or a URL.' : syntaxFault(request);
     if (fault !== undefined) return this.#refuse(response, new HttpFault(400, fault));
@@ -172,7 +209,7 @@ export class HttpServer {
 
 /**
  * How long a client may take to close its side after the last answer, and how long a stopping edge
- * waits for a next request.
+ * waits at least for a next request.
  */
 const lingerMs = 1_000;
 
