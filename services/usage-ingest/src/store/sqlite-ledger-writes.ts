@@ -1,5 +1,11 @@
-import type { SQLTagStore } from 'node:sqlite';
-import type { GatewayDatabase, RequestLogTable, TableByDay } from '@gateway/database';
+import type { SQLInputValue, SQLTagStore } from 'node:sqlite';
+import {
+  type GatewayDatabase,
+  type RequestLogTable,
+  summedColumns,
+  type TableByDay,
+  type UsageDailyTable,
+} from '@gateway/database';
 import { writeToSqlite } from '@gateway/database/sqlite';
 import { type DailySum, dailySums, type LedgerEntry, type RecordedBatch } from '../recording/ledger-entry.ts';
 
@@ -16,7 +22,8 @@ export function recordInSqlite(
     const firstKept = firstKeptDay(sql, 'usage_events');
     const tooOld = new Set(entries.filter(({ local_day }) => local_day < firstKept));
     const fresh = entries.filter((entry) => !tooOld.has(entry) && insertEntry(sql, entry));
-    for (const sum of dailySums(fresh)) addSum(sql, sum);
+    // A sum without an account is the sum over all accounts.
+    for (const sum of dailySums(fresh)) (sum.account_id === '' ? addTotal : addSumOfAccount)(sql, sum);
     const firstLogged = firstKeptDay(sql, 'request_log');
     for (const log of logs) if (log.local_day >= firstLogged) insertLog(sql, log);
     return { fresh: new Set(fresh), tooOld };
@@ -28,56 +35,79 @@ function firstKeptDay(sql: SQLTagStore, table: TableByDay): string {
   return String(row?.first_day ?? '');
 }
 
-/** False when the entry already existed. */
-function insertEntry(sql: SQLTagStore, entry: LedgerEntry): boolean {
-  const { request_id, token_id, admitted_at_ms, local_day, endpoint, provider, model, account_id } = entry;
-  const { input_tokens, cached_tokens, output_tokens, reasoning_tokens, estimated, outcome } = entry;
-  const { changes } = sql.run`
-    insert into usage_events
-      (request_id, token_id, admitted_at_ms, local_day, endpoint, provider, model, account_id,
-       input_tokens, cached_tokens, output_tokens, reasoning_tokens, estimated, outcome)
-    values
-      (${request_id}, ${token_id}, ${admitted_at_ms}, ${local_day}, ${endpoint}, ${provider}, ${model}, ${account_id},
-       ${input_tokens}, ${cached_tokens}, ${output_tokens}, ${reasoning_tokens}, ${estimated}, ${outcome})
-    on conflict (local_day, request_id) do nothing`;
-  return Number(changes) > 0;
-}
+const once = 'on conflict (local_day, request_id) do nothing';
 
-/** A sum without an account is the sum over all accounts. */
-function addSum(sql: SQLTagStore, sum: DailySum): void {
-  const { token_id, local_day, provider, model, account_id } = sum;
-  const { requests, input_tokens, cached_tokens, output_tokens } = sum;
-  if (account_id === '') {
-    sql.run`
-      insert into usage_daily
-        (token_id, local_day, provider, model, requests, input_tokens, cached_tokens, output_tokens)
-      values
-        (${token_id}, ${local_day}, ${provider}, ${model}, ${requests}, ${input_tokens}, ${cached_tokens}, ${output_tokens})
-      on conflict (token_id, local_day, provider, model) do update set
-        requests = requests + excluded.requests, input_tokens = input_tokens + excluded.input_tokens,
-        cached_tokens = cached_tokens + excluded.cached_tokens, output_tokens = output_tokens + excluded.output_tokens`;
-    return;
-  }
-  sql.run`
-    insert into usage_daily_by_account
-      (token_id, local_day, provider, model, account_id, requests, input_tokens, cached_tokens, output_tokens)
-    values
-      (${token_id}, ${local_day}, ${provider}, ${model}, ${account_id},
-       ${requests}, ${input_tokens}, ${cached_tokens}, ${output_tokens})
-    on conflict (token_id, local_day, provider, model, account_id) do update set
-      requests = requests + excluded.requests, input_tokens = input_tokens + excluded.input_tokens,
-      cached_tokens = cached_tokens + excluded.cached_tokens, output_tokens = output_tokens + excluded.output_tokens`;
-}
+const insertEntry = insertionOf<LedgerEntry>('usage_events', once, {
+  request_id: true,
+  token_id: true,
+  admitted_at_ms: true,
+  local_day: true,
+  endpoint: true,
+  provider: true,
+  model: true,
+  account_id: true,
+  input_tokens: true,
+  cached_tokens: true,
+  output_tokens: true,
+  reasoning_tokens: true,
+  estimated: true,
+  outcome: true,
+});
 
-function insertLog(sql: SQLTagStore, log: RequestLogTable): void {
-  const { request_id, local_day, token_id, received_at_ms, ending, moved, slow, models, entry } = log;
-  const { status, endpoint, accounts, client_request_id, logged_at_ms } = log;
-  sql.run`
-    insert into request_log
-      (request_id, local_day, token_id, received_at_ms, ending, moved, slow, models, entry,
-       status, endpoint, accounts, client_request_id, logged_at_ms)
-    values
-      (${request_id}, ${local_day}, ${token_id}, ${received_at_ms}, ${ending}, ${moved}, ${slow}, ${models}, ${entry},
-       ${status}, ${endpoint}, ${accounts}, ${client_request_id}, ${logged_at_ms})
-    on conflict (local_day, request_id) do nothing`;
+const insertLog = insertionOf<RequestLogTable>('request_log', once, {
+  request_id: true,
+  local_day: true,
+  token_id: true,
+  received_at_ms: true,
+  ending: true,
+  moved: true,
+  slow: true,
+  models: true,
+  entry: true,
+  status: true,
+  endpoint: true,
+  accounts: true,
+  client_request_id: true,
+  logged_at_ms: true,
+});
+
+const columnsOfTotal = {
+  token_id: true,
+  local_day: true,
+  provider: true,
+  model: true,
+  requests: true,
+  input_tokens: true,
+  cached_tokens: true,
+  output_tokens: true,
+} as const;
+
+const addition = `do update set ${summedColumns.map((column) => `${column} = ${column} + excluded.${column}`).join(', ')}`;
+
+const addTotal = insertionOf<UsageDailyTable>(
+  'usage_daily',
+  `on conflict (token_id, local_day, provider, model) ${addition}`,
+  columnsOfTotal,
+);
+
+const addSumOfAccount = insertionOf<DailySum>(
+  'usage_daily_by_account',
+  `on conflict (token_id, local_day, provider, model, account_id) ${addition}`,
+  { ...columnsOfTotal, account_id: true },
+);
+
+/**
+ * Inserts a row; returns false when it already existed and has not changed. A column that is
+ * missing in `columns` would not be stored, so its type requires all of them.
+ */
+function insertionOf<Row extends Readonly<Record<keyof Row, SQLInputValue>>>(
+  table: string,
+  onConflict: string,
+  columns: Readonly<Record<keyof Row, true>>,
+): (sql: SQLTagStore, row: Row) => boolean {
+  const names = Object.keys(columns) as (keyof Row)[];
+  const start = `insert into ${table} (${names.join(', ')}) values (`;
+  const parts = [start, ...names.slice(1).map(() => ', '), `) ${onConflict}`];
+  const statement = Object.assign(parts, { raw: parts });
+  return (sql, row) => Number(sql.run(statement, ...names.map((name) => row[name])).changes) > 0;
 }

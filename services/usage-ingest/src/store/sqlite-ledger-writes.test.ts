@@ -1,0 +1,73 @@
+import type { RequestLogTable } from '@gateway/database';
+import { openTestSqlite } from '@gateway/database/testing';
+import { describe, expect, it } from 'vitest';
+import type { LedgerEntry } from '../recording/ledger-entry.ts';
+import { recordInSqlite } from './sqlite-ledger-writes.ts';
+
+const day = '2026-11-20';
+
+/** Each value differs from the others, and from a column's default. */
+const entry: Required<LedgerEntry> = {
+  request_id: 'request-1',
+  token_id: 'token-1',
+  admitted_at_ms: 1,
+  local_day: day,
+  endpoint: '/v1/messages',
+  provider: 'provider-1',
+  model: 'model-1',
+  input_tokens: 2,
+  cached_tokens: 3,
+  output_tokens: 4,
+  reasoning_tokens: 5,
+  estimated: 6,
+  outcome: 'completed',
+  account_id: 'pool/account-1',
+};
+
+const log: Required<RequestLogTable> = {
+  request_id: 'request-1',
+  local_day: day,
+  token_id: 'token-1',
+  received_at_ms: 1,
+  ending: 2,
+  moved: 3,
+  slow: 4,
+  models: '\nmodel-1\n',
+  entry: 'ZW50cnk=',
+  status: 200,
+  endpoint: '/v1/messages',
+  accounts: '\npool/account-1\n',
+  client_request_id: 'client-1',
+  logged_at_ms: 5,
+};
+
+describe('storing in SQLite', () => {
+  it('stores every column of an entry, of a row of the request log, and of the sums', async () => {
+    await using opened = await openTestSqlite();
+    const { database } = opened;
+    await recordInSqlite(database, [entry], [log]);
+    const storedIn = (table: 'usage_events' | 'request_log' | 'usage_daily' | 'usage_daily_by_account') =>
+      database.selectFrom(table).selectAll().execute();
+
+    expect(await storedIn('usage_events')).toEqual([entry]);
+    expect(await storedIn('request_log')).toEqual([log]);
+    const { token_id, local_day, provider, model, account_id, input_tokens, cached_tokens, output_tokens } = entry;
+    const total = { token_id, local_day, provider, model, requests: 1, input_tokens, cached_tokens, output_tokens };
+    expect(await storedIn('usage_daily')).toEqual([total]);
+    expect(await storedIn('usage_daily_by_account')).toEqual([{ ...total, account_id }]);
+  });
+
+  it('stores a row once, and adds to the sums only what is new', async () => {
+    await using opened = await openTestSqlite();
+    const { database } = opened;
+    const other = { ...entry, request_id: 'request-2' };
+    const first = await recordInSqlite(database, [entry], [log]);
+    const second = await recordInSqlite(database, [entry, other], [{ ...log, status: 500 }]);
+
+    expect(first.fresh).toEqual(new Set([entry]));
+    expect(second.fresh).toEqual(new Set([other]));
+    expect(await database.selectFrom('request_log').select('status').execute()).toEqual([{ status: 200 }]);
+    const sums = await database.selectFrom('usage_daily_by_account').select(['requests', 'input_tokens']).execute();
+    expect(sums).toEqual([{ requests: 2, input_tokens: 4 }]);
+  });
+});
