@@ -74,9 +74,9 @@ export interface SequencesTable {
 export type StoredOutcome = 'completed' | 'aborted' | 'failed' | 'lost' | 'given_up';
 
 /**
- * The ledger: one row for each admitted request, written once and never changed. Its key is day and
- * id. The day of a request never changes, so that it has one row. Rows are removed by whole days:
- * see `EventDays`.
+ * The ledger. One row for each request that was sent to a provider, and one for each attempt that
+ * was given up after output; written once and never changed. Its key is day and id. The day of a
+ * request never changes, so that it has one row. Rows are removed by whole days: see `EventDays`.
  */
 export interface UsageEventsTable {
   readonly request_id: string;
@@ -85,7 +85,7 @@ export interface UsageEventsTable {
   /** The local day (Europe/Amsterdam) of admission, "2026-11-20". */
   readonly local_day: string;
   readonly endpoint: string;
-  /** Empty, like the model, when no provider answered. */
+  /** The provider that was called last. Empty, like the model, when it is unknown. */
   readonly provider: string;
   readonly model: string;
   /** Cached tokens included. */
@@ -97,7 +97,7 @@ export interface UsageEventsTable {
   /** 1 when the provider did not report all tokens, else 0. */
   readonly estimated: number;
   readonly outcome: StoredOutcome;
-  /** "<pool>/<name>" of the account that answered. Empty: no account answered, or it is unknown. */
+  /** "<pool>/<name>" of the account that was called last. Empty: unknown. */
   readonly account_id: string;
 }
 
@@ -110,14 +110,14 @@ export interface UsageDailyTable
     UsageEventsTable,
     'token_id' | 'local_day' | 'provider' | 'model' | 'input_tokens' | 'cached_tokens' | 'output_tokens'
   > {
-  /** Requests that a provider answered. */
+  /** Requests whose row names a provider, without those that are lost and attempts given up. */
   readonly requests: number;
 }
 
 /**
  * The part of `usage_daily` with a known account, per account. The remainder of a row there belongs
- * to no known account: an older release wrote it, or no account answered. Changed in the same
- * transactions. Kept forever.
+ * to no known account, because an older release wrote it. Changed in the same transactions. Kept
+ * forever.
  */
 export interface UsageDailyByAccountTable extends UsageDailyTable {
   /** "<pool>/<name>". Never empty. */
@@ -125,8 +125,8 @@ export interface UsageDailyByAccountTable extends UsageDailyTable {
 }
 
 /**
- * The endings of requests, for operators: one row for each request, written once. Rows are removed
- * by whole days: see `EventDays`.
+ * The request log: one row per request, for operators, written once. Rows are removed by whole
+ * days: see `EventDays`.
  */
 export interface RequestLogTable {
   /** A UUIDv7: the order of ids is the order of requests. */
@@ -143,7 +143,10 @@ export interface RequestLogTable {
   readonly slow: number;
   /** The model by the client's name and by the providers' names, each enclosed in line feeds. */
   readonly models: string;
-  /** The `gateway.usage.v1.RequestLogged` in base64. */
+  /**
+   * The `gateway.usage.v1.RequestLogged` in base64. All other fields are only in here, so a new
+   * field needs no column.
+   */
   readonly entry: string;
   /**
    * The HTTP status. This column and those below are null in rows of older releases, whose entry

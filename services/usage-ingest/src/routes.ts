@@ -6,9 +6,9 @@ import { usageIngestHandlers } from './rpc/usage-ingest-service.ts';
 import { usageLedgerHandlers } from './rpc/usage-ledger-service.ts';
 import type { UsageLedger } from './store/usage-ledger.ts';
 
-export function usageIngestRoutes(recorder: LedgerWriter, ledger: UsageLedger) {
+export function usageIngestRoutes(writer: LedgerWriter, ledger: UsageLedger) {
   return [
-    serviceRoute(UsageIngestService, usageIngestHandlers(recorder)),
+    serviceRoute(UsageIngestService, usageIngestHandlers(writer)),
     serviceRoute(UsageLedgerService, usageLedgerHandlers(ledger)),
   ];
 }

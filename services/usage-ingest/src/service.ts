@@ -30,17 +30,17 @@ export function createUsageIngestService(
   const { signal } = stopping;
   const parts = { clock, signal, logger: runtime.logger, metrics: createIngestMetrics(runtime.metrics) };
   const ledger = new UsageLedger(database);
-  const recorder = new LedgerWriter({ ...parts, ledger, batchEvents });
+  const writer = new LedgerWriter({ ...parts, ledger, batchEvents });
   const databaseProblem = createDatabaseProbe(database);
   let tending: Promise<unknown> = Promise.resolve();
   return {
-    routes: usageIngestRoutes(recorder, ledger),
+    routes: usageIngestRoutes(writer, ledger),
     async start() {
       tending = Promise.all([
         tendDays({ ...parts, days: ledger.days, retentionDays }),
         tendDays({ ...parts, days: ledger.logDays, retentionDays: logRetentionDays }),
       ]);
-      consumer?.start(recorder);
+      consumer?.start(writer);
     },
     notReady: async () => (await databaseProblem()) ?? consumer?.problem(),
     drain: async () => consumer?.drain(),

@@ -55,8 +55,8 @@ export function readEvent(event: UsageRecorded): LedgerEntry | string {
 }
 
 /**
- * The increments that entries add to the daily sums. A request counts when a provider answered it,
- * whatever its ending.
+ * The increments that entries add to the daily sums. A request counts when its entry names a
+ * provider, whatever its ending, but not if it is lost.
  */
 export function dailySums(entries: readonly LedgerEntry[]): readonly DailySum[] {
   return addUp(withTotals(entries.map(sumOfOne)));

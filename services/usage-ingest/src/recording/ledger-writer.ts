@@ -10,7 +10,7 @@ import type { IngestMetrics } from '../metrics.ts';
 import type { UsageLedger } from '../store/usage-ledger.ts';
 import { type LedgerEntry, type RecordedBatch, readEvent } from './ledger-entry.ts';
 
-interface UsageRecorderParts {
+interface LedgerWriterParts {
   readonly ledger: UsageLedger;
   readonly clock: Clock;
   readonly metrics: IngestMetrics;
@@ -28,9 +28,9 @@ export const tooOldReason =
  * not hold up the others. Any other failure is thrown, and the whole call can be repeated.
  */
 export class LedgerWriter {
-  readonly #parts: UsageRecorderParts;
+  readonly #parts: LedgerWriterParts;
 
-  constructor(parts: UsageRecorderParts) {
+  constructor(parts: LedgerWriterParts) {
     this.#parts = parts;
   }
 

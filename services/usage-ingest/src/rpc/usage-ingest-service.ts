@@ -2,9 +2,9 @@ import type { UsageIngestService } from '@gateway/proto/usage/v1/usage_service_p
 import type { Handlers } from '@gateway/rpc';
 import type { LedgerWriter } from '../recording/ledger-writer.ts';
 
-export function usageIngestHandlers(recorder: LedgerWriter): Handlers<typeof UsageIngestService> {
+export function usageIngestHandlers(writer: LedgerWriter): Handlers<typeof UsageIngestService> {
   return {
     /** Stores events and log entries, each once. Answers after the commit. */
-    record: async ({ events, logs }) => ({ recorded: await recorder.record(events, logs) }),
+    record: async ({ events, logs }) => ({ recorded: await writer.record(events, logs) }),
   };
 }

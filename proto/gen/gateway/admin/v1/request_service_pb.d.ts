@@ -134,8 +134,8 @@ export declare type GetRequestResponse = Message<"gateway.admin.v1.GetRequestRes
   recorded?: UsageRecorded | undefined;
 
   /**
-   * When ingest stored it, by the database's clock; the ledger has it since then too. Absent:
-   * unknown.
+   * When ingest stored it, by the database's clock. The ledger has had it since that time, too.
+   * Absent: unknown.
    *
    * @generated from field: google.protobuf.Timestamp logged_at = 3;
    */

@@ -47,8 +47,8 @@ export declare type RequestLogged = Message<"gateway.usage.v1.RequestLogged"> & 
   endpoint: string;
 
   /**
-   * The client's name for it, its first hundred characters. Empty: the request ended before it was
-   * known.
+   * The requested model, as the client named it, cut to 100 characters. Empty: the request ended
+   * before it was known.
    *
    * @generated from field: string model = 5;
    */
@@ -81,7 +81,8 @@ export declare type RequestLogged = Message<"gateway.usage.v1.RequestLogged"> & 
   status: number;
 
   /**
-   * The code of the client's error. Empty: none.
+   * The code of the error that the client got instead of an answer. Empty: none, or the answer had
+   * begun.
    *
    * @generated from field: string error_code = 10;
    */
@@ -114,7 +115,7 @@ export declare type RequestLogged = Message<"gateway.usage.v1.RequestLogged"> & 
   slow: boolean;
 
   /**
-   * The client's own x-request-id: the visible ones of its first 128 characters. Not trustworthy.
+   * The client's own x-request-id: the printable characters among its first 128. Not trustworthy.
    * Empty: it sent none.
    *
    * @generated from field: string client_request_id = 15;

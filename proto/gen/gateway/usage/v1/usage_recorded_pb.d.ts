@@ -52,14 +52,14 @@ export declare type UsageRecorded = Message<"gateway.usage.v1.UsageRecorded"> & 
   endpoint: string;
 
   /**
-   * The pool's owned_by. Empty when no provider answered.
+   * The owned_by of the pool that was called last. Empty when it is unknown.
    *
    * @generated from field: string provider = 6;
    */
   provider: string;
 
   /**
-   * The provider's model id. Empty when no provider answered.
+   * The provider's model id. Empty when it is unknown.
    *
    * @generated from field: string model = 7;
    */
@@ -117,7 +117,7 @@ export declare type UsageRecorded = Message<"gateway.usage.v1.UsageRecorded"> & 
   endedAt?: Timestamp | undefined;
 
   /**
-   * "<pool>/<name>" of the account that answered. Empty when no provider answered.
+   * "<pool>/<name>" of the account that was called last. Empty when it is unknown.
    *
    * @generated from field: string account_id = 16;
    */
@@ -131,7 +131,7 @@ export declare type UsageRecorded = Message<"gateway.usage.v1.UsageRecorded"> & 
 export declare const UsageRecordedSchema: GenMessage<UsageRecorded>;
 
 /**
- * The ending of a request in the ledger.
+ * What the ledger keeps of how a request ended.
  *
  * @generated from enum gateway.usage.v1.LedgerOutcome
  */

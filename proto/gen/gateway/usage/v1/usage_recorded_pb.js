@@ -25,7 +25,7 @@ export const LedgerOutcomeSchema = /*@__PURE__*/
   enumDesc(file_gateway_usage_v1_usage_recorded, 0);
 
 /**
- * The ending of a request in the ledger.
+ * What the ledger keeps of how a request ended.
  *
  * @generated from enum gateway.usage.v1.LedgerOutcome
  */
