@@ -44,7 +44,7 @@ const limitTexts: Readonly<Record<LimitName, string>> = {
 const errorTexts: Readonly<Record<string, string>> = {
   invalid_request: 'The body did not match the schema of the endpoint. The error message names the field.',
   invalid_json: 'The body was not valid JSON.',
-  invalid_body: 'The body could not be decompressed.',
+  invalid_body: 'The body could not be decoded, or is incomplete.',
   unsupported_content: 'The body contained content that the endpoint does not support.',
   upstream_rejected: 'The provider rejected the request. Another account would not help.',
   model_not_found: 'The model does not exist, or is not available on this endpoint.',

@@ -24,9 +24,9 @@ export interface AdapterUnderTest extends AsyncDisposable {
   readonly provider: FakeProvider;
   readonly clock: ManualClock;
   readonly metrics: Metrics;
-  /** The requests that the account service received. */
+  /** The requests that the pool-broker received. */
   readonly asked: GetCredentialRequest['target'][];
-  /** The account service's answer; tests may replace it. */
+  /** The pool-broker's answer; tests may replace it. */
   credential: (target: GetCredentialRequest['target']) => Promise<GetCredentialResponse>;
 }
 

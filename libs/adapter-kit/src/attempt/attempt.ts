@@ -36,9 +36,9 @@ export interface AttemptedRequest {
  * - head, bytes and usage, at the first content; bytes and usage after that;
  * - the result, with the last bytes.
  *
- * What comes in one read of the provider's answer is one frame. No head goes out before the result
- * of a failure means that another attempt may be made. Aborting the signal, or leaving the frames,
- * cancels the provider's request at once.
+ * What comes in one read of the provider's answer is one frame. A failure before the head allows
+ * another attempt. Aborting the signal, or leaving the frames, cancels the provider's request at
+ * once.
  */
 export async function* attemptFrames(
   context: AdapterContext,
@@ -52,11 +52,11 @@ export async function* attemptFrames(
       yield attempt.sentFrame();
       state = await attempt.open();
     }
-    while (state === 'goes on') {
+    while (state === 'continues') {
       for (const frame of attempt.newFrames()) yield frame;
       state = await attempt.readOn();
     }
-    if (state === 'whole') {
+    if (state === 'complete') {
       for (const frame of attempt.conclude()) yield frame;
       return;
     }
@@ -71,11 +71,12 @@ export async function* attemptFrames(
 }
 
 /**
- * The state of an attempt. `sent`: the request was sent to the provider. `whole`: the next frame
- * completes the client's answer. Otherwise the failure.
+ * The state of an attempt. `sent`: the request was sent to the provider. `continues`: the answer
+ * has a new part, and more follows. `complete`: the next frame completes the client's answer.
+ * Otherwise the failure.
  */
 type AttemptStep<Reached extends AttemptState> = Promise<Reached | AttemptFailure>;
-type AttemptState = 'sent' | 'goes on' | 'whole';
+type AttemptState = 'sent' | 'continues' | 'complete';
 
 class Attempt implements Disposable {
   readonly #context: AdapterContext;
@@ -115,7 +116,7 @@ class Attempt implements Disposable {
   }
 
   /** Waits for the head of the answer. `sent`: the request was sent again with a newer secret. */
-  async open(): AttemptStep<'sent' | 'goes on'> {
+  async open(): AttemptStep<'sent' | 'continues'> {
     const { answer } = this.#call;
     try {
       const opened = await this.#opening.answer();
@@ -128,11 +129,11 @@ class Attempt implements Disposable {
     }
     answer.onHead?.(this.#opened.head);
     this.#frames.usageIsDue = true;
-    return 'goes on';
+    return 'continues';
   }
 
   /** Passes the next bytes, or the end, to the reader. */
-  async readOn(): AttemptStep<'goes on' | 'whole'> {
+  async readOn(): AttemptStep<'continues' | 'complete'> {
     const { answer } = this.#call;
     try {
       const chunks = await this.#opened?.exchange.read();
@@ -140,11 +141,11 @@ class Attempt implements Disposable {
       const { result } = answer;
       if (answer.hasContent && !this.#frames.hasHead && isEventStream(answer.head)) this.#calls.onContent();
       if (result?.kind === 'failed' && !result.isRelayed) return result.failure;
-      if (result !== undefined) return 'whole';
+      if (result !== undefined) return 'complete';
       if (chunks === undefined) throw new UpstreamError('malformed', 'The answer ended early.');
       this.#limitSilence();
       if (!this.#frames.hasHead) this.#checkPreamble(chunks);
-      return 'goes on';
+      return 'continues';
     } catch (thrown) {
       return this.#failureOf(thrown);
     }
@@ -160,8 +161,7 @@ class Attempt implements Disposable {
   }
 
   /**
-   * The client receives the whole answer, even one that ends with the provider's own event of its
-   * failure.
+   * The client receives the whole answer, even one that ends with the provider's own error event.
    */
   conclude(): readonly ExecuteFrame[] {
     this.#opened?.exchange.release();
@@ -185,15 +185,15 @@ class Attempt implements Disposable {
   }
 
   /**
-   * Fails after the head was sent: the bytes so far are kept, and the client receives a generic
-   * error.
+   * The last frames of a failed attempt: with the head sent, the remaining bytes and an error;
+   * otherwise only the result.
    */
   fail(failure: AttemptFailure): readonly ExecuteFrame[] {
     this.#end(failure.result);
     this.#opening[Symbol.dispose]();
     const attempt = failedAttempt(failure);
     if (this.#frames.hasHead) {
-      // This message is our own and says what to do.
+      // The gateway wrote this message, so clients may see it.
       const error = toErrorDetail(isTooLarge(failure) ? failure.error : brokenAnswer(failure));
       return this.#frames.broken(this.#call.answer, this.#resultOf(attempt, { error }));
     }

@@ -122,7 +122,7 @@ export class Opening implements Disposable {
     const canRenew = this.#renewals < maxRenewals;
     const fresh = canRenew ? await credentials.ofAccount(refused.accountId).catch(() => refused) : refused;
     if (signal.aborted || sameSecret(fresh, refused))
-      return this.#renewals > 0 ? opened : withoutDoubt(opened, refused);
+      return this.#renewals > 0 ? opened : withoutProblem(opened, refused);
     this.#account = fresh;
     this.#renewals += 1;
     return undefined;
@@ -199,15 +199,15 @@ function isRevoked({ failure }: RefusedAnswer): boolean {
 }
 
 /**
- * A token that could not be replaced at the moment does not disable its account: the broker knows
- * when it never can be.
+ * A failed refresh may be temporary, so the edge does not report the account as disabled; the
+ * broker does, once the token can't be refreshed.
  */
-function withoutDoubt(opened: RefusedAnswer, account: ProviderAccount): RefusedAnswer {
+function withoutProblem(opened: RefusedAnswer, account: ProviderAccount): RefusedAnswer {
   if (!isRevoked(opened) || account.version === '') return opened;
   return { ...opened, failure: { ...opened.failure, problem: undefined } };
 }
 
-/** Undefined when the account service answers that there is no usable credential. */
+/** Undefined when the pool-broker answers that there is no usable credential. */
 async function accountOf(
   { credentials, logger }: AdapterContext,
   { requestId, lease }: LeasedRequest,

@@ -77,12 +77,12 @@ export interface AttemptsFailed {
   readonly kind: 'failed';
   /** `model_not_found`, `pool_exhausted`, `providers_unavailable`, or the provider's refusal. */
   readonly error: GatewayError;
-  /** The outcome of the last attempt whose provider error clients may see, if there is one. */
+  /** The result of the last attempt whose provider error clients may see, if there is one. */
   readonly last: ExecuteResult | undefined;
 }
 
 export interface AttemptPeers {
-  readonly leases: Pick<Leases, 'acquire' | 'keep' | 'report'>;
+  readonly leases: Pick<Leases, 'acquire' | 'startRenewing' | 'report'>;
   readonly events: Pick<RequestEvents, 'failedOver'>;
 }
 
@@ -102,7 +102,7 @@ export async function runAttempts(plan: AttemptPlan, { leases, events }: Attempt
   let { formats } = plan;
   let last: ExecuteResult | undefined;
   /**
-   * The outcome of the last attempt whose account lacks what the request asks for. It is the
+   * The result of the last attempt whose account lacks what the request asks for. It is the
    * client's answer only if all accounts lack it.
    */
   let lacking: ExecuteResult | undefined;
@@ -223,7 +223,7 @@ export async function runAttempts(plan: AttemptPlan, { leases, events }: Attempt
    */
   async function untilHead(lease: Lease): Promise<Answering | ExecuteResult> {
     recorder?.onLease(lease);
-    leases.keep(requestId, lease);
+    leases.startRenewing(requestId, lease);
     const call = new AbortController();
     const isRecorded = recorder !== undefined;
     const frames = new AnswerFrames(execute(lease, call.signal), { call, client: signal, isRecorded });

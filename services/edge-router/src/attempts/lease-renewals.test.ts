@@ -33,12 +33,12 @@ function setUp(fault?: Error) {
 describe('the renewal of leases', () => {
   it('renews what goes on at a third of its time to live, together, and nothing that has ended', async () => {
     const { renewals, renewed } = setUp();
-    renewals.keep('one', lease('l1'));
-    renewals.keep('two', lease('l2'));
-    renewals.keep('three', lease('l3'));
+    renewals.startRenewing('one', lease('l1'));
+    renewals.startRenewing('two', lease('l2'));
+    renewals.startRenewing('three', lease('l3'));
     await vi.advanceTimersByTimeAsync(9_000);
     expect(renewed).toEqual([]);
-    renewals.end('two');
+    renewals.stopRenewing('two');
     await vi.advanceTimersByTimeAsync(2_000);
     expect(renewed).toEqual([['l1', 'l3']]);
     await vi.advanceTimersByTimeAsync(10_000);
@@ -50,15 +50,15 @@ describe('the renewal of leases', () => {
 
   it('renews only the latest lease of a request', async () => {
     const { renewals, renewed } = setUp();
-    renewals.keep('one', lease('l1'));
-    renewals.keep('one', lease('l2'));
+    renewals.startRenewing('one', lease('l1'));
+    renewals.startRenewing('one', lease('l2'));
     await vi.advanceTimersByTimeAsync(11_000);
     expect(renewed).toEqual([['l2']]);
   });
 
   it('goes on after a round that no broker has taken', async () => {
     const { renewals, renewed, faults } = setUp(new Error('away'));
-    renewals.keep('one', lease('l1'));
+    renewals.startRenewing('one', lease('l1'));
     await vi.advanceTimersByTimeAsync(21_000);
     expect(renewed).toEqual([['l1'], ['l1']]);
     expect(faults).toHaveLength(2);
@@ -66,7 +66,7 @@ describe('the renewal of leases', () => {
 
   it('leaves leases alone of a broker that does not say how long they count', async () => {
     const { renewals, renewed } = setUp();
-    renewals.keep('one', lease('l1', 0));
+    renewals.startRenewing('one', lease('l1', 0));
     await vi.advanceTimersByTimeAsync(60_000);
     expect(renewed).toEqual([]);
   });

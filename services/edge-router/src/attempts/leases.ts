@@ -42,7 +42,7 @@ export class Leases implements Disposable {
   readonly #running = new Map<string, { readonly lease: Lease; dueAtMs: number }>();
   /** Reports to repeat, until when, and why they failed. */
   readonly #unreported = new Map<ReportRequestInit, { readonly untilMs: number; readonly fault: unknown }>();
-  readonly #timer = setInterval(() => this.#tend(), tendMs).unref();
+  readonly #timer = setInterval(() => this.#maintain(), maintainMs).unref();
   #isReporting = false;
 
   constructor(options: LeasesOptions) {
@@ -66,13 +66,13 @@ export class Leases implements Disposable {
     }
   }
 
-  /** The request continues with this lease instead of the previous one. */
-  keep(requestId: string, lease: Lease): void {
+  /** Renews this lease from now on, instead of the request's previous one. */
+  startRenewing(requestId: string, lease: Lease): void {
     if (lease.ttlSeconds > 0) this.#running.set(requestId, { lease, dueAtMs: performance.now() + renewalMs(lease) });
   }
 
   /** The request no longer needs a lease. */
-  end(requestId: string): void {
+  stopRenewing(requestId: string): void {
     this.#running.delete(requestId);
   }
 
@@ -101,12 +101,12 @@ export class Leases implements Disposable {
     this.#unreported.clear();
   }
 
-  #tend(): void {
+  #maintain(): void {
     const nowMs = performance.now();
     const due = [...this.#running.values()].filter(({ dueAtMs }) => dueAtMs <= nowMs);
     for (const running of due) running.dueAtMs = nowMs + renewalMs(running.lease);
-    for (let start = 0; start < due.length; start += mostInOneCall) {
-      void this.#renew(due.slice(start, start + mostInOneCall).map(({ lease }) => lease));
+    for (let start = 0; start < due.length; start += maxInOneCall) {
+      void this.#renew(due.slice(start, start + maxInOneCall).map(({ lease }) => lease));
     }
     void this.#reportAgain();
   }
@@ -140,7 +140,10 @@ export class Leases implements Disposable {
   }
 }
 
-/** A broker that is frozen for longer finds the calls cancelled when it resumes. */
+/**
+ * How long a late lease is still awaited. After that the call is cancelled, so a frozen broker
+ * grants nothing when it resumes.
+ */
 const lateForMs = 10_000;
 
 /**
@@ -157,5 +160,5 @@ function renewalMs({ ttlSeconds }: Lease): number {
   return (ttlSeconds * 1_000) / 3;
 }
 
-const tendMs = 250;
-const mostInOneCall = 500;
+const maintainMs = 250;
+const maxInOneCall = 500;

@@ -78,7 +78,7 @@ async function deliver(
     else await (thrown instanceof AnswerTooLongError ? recorder.end(LedgerOutcome.FAILED) : recorder.discard());
     throw thrown;
   } finally {
-    peers.leases.end(requestId);
+    peers.leases.stopRenewing(requestId);
     if (recorder.recorded !== undefined) logEntry.onRecorded(recorder.recorded);
   }
 }

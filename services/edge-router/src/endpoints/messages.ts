@@ -118,7 +118,7 @@ export async function countTokens(context: AdmittedRequest, peers: EndpointPeers
     const head = create(ExecuteHeadSchema, { requestId, lease, dialect: Dialect.MESSAGES, forwardHeaders });
     const frames = requestFrames(head, body.source);
     const call = adapterOf(lease, peers).countTokens(frames, { signal: callSignal, timeoutMs: countTimeoutMs });
-    const { result, inputTokens } = await call.catch(rethrow);
+    const { result, inputTokens } = await call.catch(asAdapterFailure);
     const hasSucceeded = result?.attempt?.result === AttemptResult.SUCCEEDED;
     const answer = hasSucceeded ? { head: {}, usage: { inputTokens } } : {};
     yield create(ExecuteResponseSchema, { result: result ?? {}, ...answer });
@@ -128,7 +128,7 @@ export async function countTokens(context: AdmittedRequest, peers: EndpointPeers
   const caller = callerKey(token.tokenId);
   const features = featuresOf(forwardHeaders);
   const plan = { requestId, model, formats, features, affinityKey: sessionKey, caller, signal, logEntry, execute };
-  const answer = await runAttempts(plan, peers).finally(() => peers.leases.end(requestId));
+  const answer = await runAttempts(plan, peers).finally(() => peers.leases.stopRenewing(requestId));
   if (answer.kind === 'failed') throw messagesError(answer);
   answer.frames.close();
   const report = reportOf(AttemptResult.SUCCEEDED);
@@ -140,8 +140,8 @@ export async function countTokens(context: AdmittedRequest, peers: EndpointPeers
 
 const countTimeoutMs = 60_000;
 
-/** A count that takes too long is a failure of its adapter: another pool may be asked. */
-function rethrow(thrown: unknown): never {
+/** A count that takes too long is its adapter's failure, not an answer that is too long. */
+function asAdapterFailure(thrown: unknown): never {
   const isTooLate = thrown instanceof RpcError && thrown.status === 'deadline_exceeded';
   throw isTooLate ? new RpcError('internal', thrown.message, { cause: thrown }) : thrown;
 }

@@ -21,7 +21,7 @@ export interface AppPeers extends EndpointPeers {
   readonly requestLog: RequestLog;
 }
 
-/** The public API. Path and method decide 404 and 405 before anything else. */
+/** The public API. Path and method decide 404, 405 and 426 before anything else. */
 export function createApp(peers: AppPeers): RequestListener {
   const bodies = new BodyMemory({
     limitBytes: peers.config.bodyMemoryMaxBytes,

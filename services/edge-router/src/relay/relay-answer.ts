@@ -31,8 +31,9 @@ interface RelayPeers {
 
 /**
  * Relays a started answer to the client, frame by frame. The request is settled before the last
- * byte is sent, so that a client that has read the end finds it counted. An answer that breaks off
- * ends with one error event and nothing after it.
+ * byte is sent, so that a client that has read the end finds it counted. A broken event stream ends
+ * with one error event. If it breaks inside an event, or is no event stream, the connection is
+ * closed.
  */
 export async function relayAnswer(relay: Relay, { leases, clock, config, events }: RelayPeers): Promise<void> {
   const { requestId, response, signal, logEntry, dialect, answer, recorder, affinityKey, answerKeysOf } = relay;
@@ -63,7 +64,8 @@ export async function relayAnswer(relay: Relay, { leases, clock, config, events 
     logEntry.onAmended(result.amended);
     const attempt = result.attempt ?? reportOf(AttemptResult.SUCCEEDED);
     const hasSucceeded = attempt.result === AttemptResult.SUCCEEDED;
-    // A provider's own event about its failure completes the answer.
+    // If the provider ended the stream with its own error event, the answer is complete: the
+    // gateway adds none.
     const isWhole = hasSucceeded || result.answerComplete;
     if (!isWhole && frame.usage !== undefined) recorder.onUsage(frame.usage);
     if (!isWhole) await write(frame);
@@ -79,8 +81,8 @@ export async function relayAnswer(relay: Relay, { leases, clock, config, events 
   }
 
   /**
-   * The client disconnected, the adapter was lost, or the answer took too long: the account is not
-   * the cause.
+   * Called when the client disconnected, the adapter was lost, or the answer took too long: the
+   * account is not the cause.
    */
   async function breakOff(thrown: unknown): Promise<void> {
     const clientLeft = signal.aborted;

@@ -101,11 +101,11 @@ export class OutboxFile implements Disposable {
         SELECT number, kind, written_ms, event FROM rows WHERE number > ${after} ORDER BY number LIMIT ${batchRows}`;
       if (stored.length === 0) return;
       const rows: OutboxRow[] = [];
-      for (const { number, kind, written_ms: writtenMs, event } of stored) {
+      for (const { number, kind, written_ms: changedAtMs, event } of stored) {
         after = Number(number);
         const message = decoded(kind, event);
         if (message === undefined) this.#sql.run`DELETE FROM rows WHERE number = ${after}`;
-        else rows.push({ number: after, state: 'final', writtenMs: Number(writtenMs), message });
+        else rows.push({ number: after, state: 'final', changedAtMs: Number(changedAtMs), message });
       }
       if (rows.length < stored.length) events.damaged(this.path, stored.length - rows.length);
       yield rows;
@@ -130,14 +130,14 @@ export class OutboxFile implements Disposable {
   }
 
   #apply(row: OutboxRow): void {
-    const { number, writtenMs } = row;
+    const { number, changedAtMs } = row;
     if (row.state === 'gone') {
       this.#sql.run`DELETE FROM rows WHERE number = ${number}`;
       return;
     }
     const [kind, event] = encoded(row);
     this.#sql
-      .run`REPLACE INTO rows (number, kind, written_ms, event) VALUES (${number}, ${kind}, ${writtenMs}, ${event})`;
+      .run`REPLACE INTO rows (number, kind, written_ms, event) VALUES (${number}, ${kind}, ${changedAtMs}, ${event})`;
   }
 }
 

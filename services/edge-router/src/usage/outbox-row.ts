@@ -10,8 +10,8 @@ export interface OutboxRow {
   readonly number: number;
   /** `open`: the request is in progress. `final`: to be delivered. `gone`: to be deleted. */
   state: 'open' | 'final' | 'gone';
-  /** When it became final. */
-  writtenMs: number;
+  /** When it last changed; for a final row, when the request ended. */
+  changedAtMs: number;
   message: UsageRecorded | RequestLogged;
 }
 
@@ -45,9 +45,9 @@ export function keepTrace(message: OutboxRow['message']): void {
  */
 export function batchOf(rows: readonly OutboxRow[]): UsageBatch {
   const [events, logs]: [UsageRecorded[], RequestLogged[]] = [[], []];
-  for (const { message, writtenMs } of rows) {
+  for (const { message, changedAtMs } of rows) {
     if (isLog(message)) logs.push(message);
-    else events.push(Object.assign(message, { endedAt: timestampFromMs(writtenMs) }));
+    else events.push(Object.assign(message, { endedAt: timestampFromMs(changedAtMs) }));
   }
   return { events, logs };
 }

@@ -144,7 +144,7 @@ export class Outbox implements AsyncDisposable {
       isStored: false,
       settled: Promise.withResolvers<void>(),
     };
-    const row = Object.assign(known, { message, state, writtenMs: Date.now() });
+    const row = Object.assign(known, { message, state, changedAtMs: Date.now() });
     this.#rows.set(key, row);
     this.#keep(row);
     return row;
@@ -309,7 +309,7 @@ export class Outbox implements AsyncDisposable {
     this.#writeChanges();
     this.#due.resolve();
     const [first] = this.#queue;
-    const oldestMs = (this.#storedRows > 0 ? this.#file.oldestMs : undefined) ?? first?.writtenMs ?? Date.now();
+    const oldestMs = (this.#storedRows > 0 ? this.#file.oldestMs : undefined) ?? first?.changedAtMs ?? Date.now();
     this.#options.events.backlog({
       events: this.#waitingRows,
       oldestSeconds: (Date.now() - oldestMs) / 1_000,

@@ -73,7 +73,7 @@ export function toAttempt({ lease, report }: AttemptMessage): Attempt | undefine
   return { leaseId, accountId, pool, model, report: report === undefined ? cancelled : toReport(report) };
 }
 
-/** The outcome of an attempt that reveals nothing about its account. */
+/** The result of an attempt that reveals nothing about its account. */
 export const cancelled: AttemptReport = {
   result: 'cancelled',
   retryAtMs: undefined,
