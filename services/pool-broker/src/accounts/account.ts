@@ -14,7 +14,7 @@ export interface Account extends AccountConfig {
   readonly id: string;
   /** The maximum number of concurrent requests. Infinity: no cap. */
   readonly maxConcurrency: number;
-  /** The capacity that its requests in flight are compared with when accounts are compared. */
+  /** Relative capacity: load is requests in flight divided by it. */
   readonly weight: number;
   readonly credentialId: string;
   readonly note: string;

@@ -4,7 +4,7 @@ import { failures, holdsForModel, type Wanted } from '../accounts/attempt.ts';
 
 const probeSchema = z.object({
   leaseId: z.string(),
-  /** When other requests need no longer wait for the probe, if its end is not reported. */
+  /** When other requests no longer need to wait for the probe, if its end is not reported. */
   expiresAtMs: z.number(),
 });
 

@@ -19,7 +19,7 @@ export interface ReportedAttempt extends Pick<Attempt, 'leaseId' | 'model' | 're
 export function applyReport(health: AccountHealth, attempt: ReportedAttempt, rules: HealthRules): AccountHealth {
   const { result, windows } = attempt.report;
   const seen = withLastError(withWindows(health, windows, attempt.nowMs), attempt);
-  return afterResult[result](withoutRefuted(seen, attempt), attempt, rules);
+  return afterResult[result](withoutDisproved(seen, attempt), attempt, rules);
 }
 
 /**
@@ -56,7 +56,7 @@ const afterResult: Readonly<Record<AttemptResult, typeof applyReport>> = {
  * A success that started after a cooldown began ends the cooldown, even one whose end the provider
  * named. A quota window with room ends it too.
  */
-function withoutRefuted(health: AccountHealth, attempt: ReportedAttempt): AccountHealth {
+function withoutDisproved(health: AccountHealth, attempt: ReportedAttempt): AccountHealth {
   const { result, windows } = attempt.report;
   const hasRoom = ({ window, model }: Cooldown) =>
     windows.some((each) => !isSpent(each) && each.name === window && each.models === model);
@@ -65,7 +65,8 @@ function withoutRefuted(health: AccountHealth, attempt: ReportedAttempt): Accoun
   const isOfServed = (cooldown: Cooldown) =>
     cooldown.feature === undefined ? concerns(cooldown, { model: attempt.model }) : isProbedBy(cooldown, attempt);
   const isServed = (cooldown: Cooldown) => result === 'succeeded' && isOfServed(cooldown);
-  const isRefuted = (cooldown: Cooldown) => isNewsOn(cooldown, attempt) && (isServed(cooldown) || hasRoom(cooldown));
+  const isRefuted = (cooldown: Cooldown) =>
+    startedAfter(cooldown, attempt) && (isServed(cooldown) || hasRoom(cooldown));
   const refuted = health.cooldowns.filter(isRefuted);
   if (refuted.length === 0) return health;
   const cooldowns = health.cooldowns.filter((cooldown) => !refuted.includes(cooldown));
@@ -73,8 +74,11 @@ function withoutRefuted(health: AccountHealth, attempt: ReportedAttempt): Accoun
   return { ...health, cooldowns, errorAverage };
 }
 
-/** A request that was sent before the cooldown began may have been answered before it too. */
-function isNewsOn(cooldown: Cooldown, attempt: ReportedAttempt): boolean {
+/**
+ * True if the attempt started after the cooldown. One that started earlier may also have been
+ * answered before it.
+ */
+function startedAfter(cooldown: Cooldown, attempt: ReportedAttempt): boolean {
   return isProbedBy(cooldown, attempt) || (attempt.leasedAtMs ?? cooldown.sinceMs) > cooldown.sinceMs;
 }
 

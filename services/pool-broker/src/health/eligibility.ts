@@ -16,24 +16,25 @@ export interface Eligibility {
   readonly skipReason?: SkipReason;
   /** The request would probe whether a cooldown is over, and must be the only one to do so. */
   readonly probe?: boolean;
-  /** Set when it may find out ahead of the end of the cooldown, which is why it is skipped. */
+  /** Set if a request may probe the account before its cooldown ends. */
   readonly early?: EarlyProbe;
   /**
    * True if the only reason is that the account lacks what the request asks for. If all accounts
-   * do, it may be asked anyway.
+   * lack it, one is asked anyway.
    */
   readonly lacksOnly?: boolean;
 }
 
-/**
- * Why an account can't take a request. `retryAtMs`: when it can, if only limits prevent it.
- * `probeAtMs`: when the next request may find out, if failures prevent it; undefined for an account
- * that its provider refuses, which can't serve the request. `lack`: what it lacks of the request,
- * whatever else prevents it.
- */
+/** Why an account can't take a request. */
 export type SkipReason = {
+  /** When it can take the request, if only limits prevent it. */
   readonly retryAtMs?: number | undefined;
+  /**
+   * When a request may probe it, if failures prevent it. Undefined for an account that its provider
+   * refuses, which can't serve the request.
+   */
   readonly probeAtMs?: number | undefined;
+  /** What it lacks of the request, whatever else prevents it. */
   readonly lack?: Lack | undefined;
 } & (
   | { readonly kind: 'disabled'; readonly note: string }
@@ -43,28 +44,31 @@ export type SkipReason = {
   | { readonly kind: 'tried'; readonly result: AttemptResult }
 );
 
-/** A busy account may have a free place at any time. */
+/**
+ * `retryAtMs` of a busy account: no time is known, because a place may become free at any moment.
+ */
 export const anyTime = Number.NEGATIVE_INFINITY;
 
-export interface Asked {
+/** The circumstances of a request that decide which accounts are eligible. */
+export interface SelectionTerms {
   readonly nowMs: number;
   readonly rules: PoolSettings;
   readonly attempts?: readonly Attempt[];
-  /** Accounts whose last place another request took first. */
-  readonly overtakenAt?: readonly string[];
+  /** Accounts whose last free place another request took in the meantime. */
+  readonly overtakenIds?: readonly string[];
 }
 
 export function eligibilityOf(
   { account, health, inFlight }: AccountView,
   wanted: Wanted,
-  { nowMs, rules, attempts = [], overtakenAt = [] }: Asked,
+  { nowMs, rules, attempts = [], overtakenIds = [] }: SelectionTerms,
 ): Eligibility {
   const { model } = wanted;
   if (account.state === 'disabled') return { skipReason: { kind: 'disabled', note: account.note } };
   if (account.state === 'draining') return { skipReason: { kind: 'draining' } };
   if (model !== '' && !servesModel(account, model)) return { skipReason: { kind: 'model_not_served' } };
   const tried = attempts.findLast((attempt) => attempt.accountId === account.id && attempt.model === model);
-  const isBusy = inFlight >= account.maxConcurrency || overtakenAt.includes(account.id);
+  const isBusy = inFlight >= account.maxConcurrency || overtakenIds.includes(account.id);
   const availability = availabilityOf(health, wanted, nowMs);
   if (availability.kind === 'cooling') {
     const { cooldown, limitOnly, early, lack, lackOnly } = availability;
@@ -86,7 +90,7 @@ export function eligibilityOf(
   }
   if (tried !== undefined) {
     const { result } = tried.report;
-    // An account that was limited when it was tried is no longer cooling.
+    // Its cooldown has ended already, so a retry can succeed now.
     const probeAtMs = result === 'unauthorized' ? undefined : nowMs;
     const back = result === 'rate_limited' ? { retryAtMs: nowMs } : { probeAtMs };
     return { skipReason: { kind: 'tried', result, lack: isLack(result) ? result : undefined, ...back } };
@@ -110,7 +114,7 @@ export type AccountStateName = (typeof accountStates)[number];
 const asAWhole: Wanted = { model: '' };
 
 /** Cooldowns of single models are ignored. */
-export function stateOf(view: AccountView, asked: Pick<Asked, 'nowMs' | 'rules'>): AccountStateName {
+export function stateOf(view: AccountView, asked: Pick<SelectionTerms, 'nowMs' | 'rules'>): AccountStateName {
   const { skipReason } = eligibilityOf(view, asAWhole, asked);
   return accountStates.find((state) => state === skipReason?.kind) ?? 'available';
 }
@@ -119,7 +123,7 @@ export function stateOf(view: AccountView, asked: Pick<Asked, 'nowMs' | 'rules'>
  * The account with its effective state: disabled, with the reason, when its provider refuses its
  * credential.
  */
-export function asInService(account: Account, { problem }: AccountHealth, nowMs: number): Account {
+export function withProblemApplied(account: Account, { problem }: AccountHealth, nowMs: number): Account {
   if (problem === undefined || problem.credentialId !== account.credentialId) return account;
   if (nowMs >= forgottenProblemAtMs(problem)) return account;
   return { ...account, state: 'disabled', note: problemTexts[problem.kind] };
@@ -148,7 +152,7 @@ export type Availability =
     }
   /** A guessed cooldown has elapsed: one request may probe. */
   | { readonly kind: 'probe_due' }
-  /** The probe is in flight; after `freeAtMs` other requests need no longer wait for it. */
+  /** The probe is in flight; after `freeAtMs` other requests no longer need to wait for it. */
   | { readonly kind: 'probing'; readonly cooldown: Cooldown; readonly freeAtMs: number; readonly limitOnly: boolean };
 
 /** Whether a request may probe a cooldown early: `last_resort` if no other account can serve it. */

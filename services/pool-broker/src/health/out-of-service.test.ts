@@ -5,7 +5,7 @@ import { toAccount } from '../accounts/account.ts';
 import type { ProblemKind } from '../accounts/attempt.ts';
 import { type AccountHealth, afterRenewal, healthy, mergeHealth, withoutRefusals } from './account-health.ts';
 import { applyReport } from './apply-report.ts';
-import { asInService, availabilityOf } from './eligibility.ts';
+import { availabilityOf, withProblemApplied } from './eligibility.ts';
 
 const startMs = 1_000_000;
 const account = toAccount(sampleAccount('responses', 'a'));
@@ -17,11 +17,11 @@ function refused(health: AccountHealth, problem: ProblemKind | undefined, nowMs 
 }
 
 const dayMs = 86_400_000;
-const stateOf = (health: AccountHealth, nowMs = startMs, of = account) => asInService(of, health, nowMs).state;
+const stateOf = (health: AccountHealth, nowMs = startMs, of = account) => withProblemApplied(of, health, nowMs).state;
 
 describe('an account that its provider takes out of service', () => {
   it.each<ProblemKind>(['credential_revoked', 'account_disabled'])('is disabled, and says why: %s', (kind) => {
-    const { state, note } = asInService(account, refused(healthy, kind), startMs);
+    const { state, note } = withProblemApplied(account, refused(healthy, kind), startMs);
     expect(state).toBe('disabled');
     expect(note).toMatch(/^The provider reports that the (?:credential was revoked|account, or its organization,)/);
   });

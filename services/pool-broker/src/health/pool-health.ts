@@ -38,13 +38,13 @@ export interface PoolAttempt extends ReportedAttempt {
   /** How many accounts of the pool can serve the model. */
   readonly accounts: number;
   /**
-   * When the oldest request was sent that is in flight since the incident began. Undefined: there
+   * The start of the oldest request in flight that started after the incident did. Undefined: there
    * is none. See `incidentSinceMs`.
    */
   readonly oldestUnderWayMs: number | undefined;
 }
 
-/** When the incident began that a fault belongs to. */
+/** The start of the incident to which a fault belongs. */
 export function incidentSinceMs(
   health: PoolHealth,
   { cause, model, nowMs }: { readonly cause: IncidentCause; readonly model: string; readonly nowMs: number },

@@ -9,7 +9,7 @@ import type { Broker } from './broker.ts';
 import { skipReasonText } from './explain-model.ts';
 import { type Asking, affinityIdOf, readCandidate } from './read-candidates.ts';
 import type { CandidateView, Chosen, Examination, Selection, SelectionRequest } from './select-account.ts';
-import { askAllTheSame, mostOfCaller, selectAccount } from './select-account.ts';
+import { askAnyway, mostOfCaller, selectAccount } from './select-account.ts';
 import { settleAttempt } from './settle-attempt.ts';
 
 type LeaseRequest = Omit<AcquireRequest, '$typeName' | 'requestId' | 'attempts' | 'formats'> & {
@@ -38,7 +38,10 @@ const resultNames = {
   unknownModel: 'unknown_model',
 } as const satisfies Record<NonNullable<AcquireResponse['result']['case']>, string>;
 
-/** Terminates, because a request is overtaken at each account only once. */
+/**
+ * Leases the best account. If another request takes its last place, it selects again, at most once
+ * per account.
+ */
 async function leaseNext(broker: Broker, request: LeaseRequest) {
   const { catalog, settings } = broker.configuration;
   const { model, formats, attempts, affinityKey, features } = request;
@@ -49,9 +52,9 @@ async function leaseNext(broker: Broker, request: LeaseRequest) {
   }
   const candidates = request.allowCandidateFailover ? inOrder(resolved, attempts, settings) : resolved.slice(0, 1);
   const caller = toCallerId(request.caller);
-  const overtakenAt: string[] = [];
-  for (let mayTry = false; ; ) {
-    const selection = await selectOneOf(broker, candidates, { affinityKey, caller, features, attempts, overtakenAt });
+  const overtakenIds: string[] = [];
+  for (let mayAttempt = false; ; ) {
+    const selection = await selectOneOf(broker, candidates, { affinityKey, caller, features, attempts, overtakenIds });
     const skipped = skippedAccounts(selection.examinations);
     if (selection.kind === 'exhausted') {
       for (const pool of new Set(candidates.map((candidate) => candidate.pool.name))) {
@@ -63,8 +66,8 @@ async function leaseNext(broker: Broker, request: LeaseRequest) {
       const lack = selection.lack === undefined ? Lack.UNSPECIFIED : lacks[selection.lack];
       return { result: { case: 'unavailable' as const, value: { lack, retryAt: retryAtOf(selection) } }, skipped };
     }
-    mayTry ||= takesItsTry(broker, attempts);
-    if (!mayTry) return { result: { case: 'unavailable' as const, value: {} }, reason: spent, skipped };
+    mayAttempt ||= takeAttempt(broker, attempts);
+    if (!mayAttempt) return { result: { case: 'unavailable' as const, value: {} }, reason: noAttemptLeft, skipped };
     const leaseId = newLeaseId(caller);
     if (await takeLease(broker, selection, { leaseId, features, caller })) {
       const stale = staleBindingOf(selection);
@@ -73,7 +76,7 @@ async function leaseNext(broker: Broker, request: LeaseRequest) {
       const lease = leaseOf(selection, leaseId, settings);
       return { result: { case: 'lease' as const, value: lease }, reason: selection.reason, skipped };
     }
-    overtakenAt.push(selection.view.account.id);
+    overtakenIds.push(selection.view.account.id);
   }
 }
 
@@ -83,7 +86,7 @@ function retryAtOf({ retryAtMs }: { readonly retryAtMs?: number | undefined }) {
 
 const lacks = { model_unavailable: Lack.MODEL, feature_unavailable: Lack.FEATURE } as const;
 
-const spent = 'the request had used all its attempts after errors, or the retry budget was spent';
+const noAttemptLeft = 'the request had used all its attempts after errors, or the retry budget was spent';
 
 function leaseOf({ candidate, view }: Chosen, leaseId: string, { leaseTtlMs }: PoolSettings) {
   const { pool, model, defaultEffort, isUnlisted: modelUnlisted = false, traits } = candidate.candidate;
@@ -108,7 +111,7 @@ function skippedAccounts(examinations: readonly Examination[]) {
   });
 }
 
-type Question = Asking & Pick<LeaseRequest, 'features'> & Pick<SelectionRequest, 'attempts' | 'overtakenAt'>;
+type Question = Asking & Pick<LeaseRequest, 'features'> & Pick<SelectionRequest, 'attempts' | 'overtakenIds'>;
 
 /** Selects from a sample of the accounts if that decides; otherwise from all of them. */
 async function selectOneOf(broker: Broker, candidates: readonly Candidate[], asked: Question): Promise<Selection> {
@@ -122,7 +125,7 @@ async function selectOneOf(broker: Broker, candidates: readonly Candidate[], ask
       // A later candidate is read only if the earlier ones have no usable account.
       if (selection?.kind === 'chosen') return selection;
       if (selection !== undefined && views.length === candidates.length) {
-        return askAllTheSame(selection, { ...asked, random });
+        return askAnyway(selection, { ...asked, random });
       }
     }
   }
@@ -149,7 +152,7 @@ function inOrder(
  * Checked only when there is a usable account, so that a request whose remaining accounts are all
  * limited gets that answer.
  */
-function takesItsTry({ configuration, metrics, retryBudget }: Broker, attempts: readonly Attempt[]): boolean {
+function takeAttempt({ configuration, metrics, retryBudget }: Broker, attempts: readonly Attempt[]): boolean {
   const errors = attempts.filter(({ report }) => isError(report.result));
   if (errors.length >= configuration.settings.maxErrorAttempts) {
     metrics.retriesRefused.inc({ reason: 'attempts' });

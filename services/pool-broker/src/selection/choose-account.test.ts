@@ -48,7 +48,7 @@ function select(accounts: readonly AccountView[], rest: Partial<SelectionRequest
     candidates: [candidate],
     affinityKey: '',
     attempts: [],
-    overtakenAt: [],
+    overtakenIds: [],
     rules,
     nowMs,
     random: () => 0,

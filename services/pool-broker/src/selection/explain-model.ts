@@ -4,7 +4,7 @@ import type { Cooldown } from '../health/account-health.ts';
 import { errorAverageAt, type SkipReason } from '../health/eligibility.ts';
 import type { Broker } from './broker.ts';
 import { readCandidate } from './read-candidates.ts';
-import { askAllTheSame, type Selection, selectAccount } from './select-account.ts';
+import { askAnyway, type Selection, selectAccount } from './select-account.ts';
 
 /**
  * Explains which account would serve a first request for a model now, and why the others would not.
@@ -16,9 +16,9 @@ export async function explainModel(broker: Broker, model: string, affinityKey: s
   const resolved = catalog.resolve(model, []);
   const candidates = await Promise.all(resolved.map((candidate) => readCandidate(broker, candidate, asking, 'all')));
   // Equal accounts are normally drawn at random; here the first one represents all.
-  const first = { affinityKey, attempts: [], overtakenAt: [], rules, nowMs: broker.clock.nowMs(), random: () => 0 };
+  const first = { affinityKey, attempts: [], overtakenIds: [], rules, nowMs: broker.clock.nowMs(), random: () => 0 };
   const found = selectAccount({ ...first, candidates });
-  const selection = found && askAllTheSame(found, first);
+  const selection = found && askAnyway(found, first);
   return candidates.map((candidate) => {
     // Candidates after the chosen one are examined as if each were alone.
     const examinations = selectAccount({ ...first, candidates: [candidate] })?.examinations ?? [];
@@ -47,7 +47,7 @@ function passedOverText(selection: Selection | undefined, candidate: Candidate, 
 
 /**
  * Why an account is skipped, in words for operators: "cooling until 2026-11-21T09:00:00.000Z after
- * 429". Many accounts share one without times.
+ * 429". Without times, accounts with the same reason can be counted together.
  */
 export function skipReasonText(skipReason: SkipReason, withTimes: boolean): string {
   const until = (epochMs: number) => (withTimes ? ` until ${new Date(epochMs).toISOString()}` : '');

@@ -22,7 +22,7 @@ function view(name: string, inFlight: number, maxConcurrency?: number, usedFract
 function selected(callerShare: CallerShare, accounts: readonly AccountView[], rest: Partial<CandidateView> = {}) {
   const candidate = { pool, model: 'm', defaultEffort: '' };
   const view = { candidate, accounts, poolHealth: noIncidents, boundAccountId: undefined, callerShare, ...rest };
-  const request = { affinityKey: '', attempts: [], overtakenAt: [], rules: sampleSettings, nowMs, random: () => 0 };
+  const request = { affinityKey: '', attempts: [], overtakenIds: [], rules: sampleSettings, nowMs, random: () => 0 };
   return selectAccount({ ...request, candidates: [view] });
 }
 

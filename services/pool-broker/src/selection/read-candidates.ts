@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { type Account, servesModel } from '../accounts/account.ts';
 import type { Candidate } from '../catalog/catalog.ts';
-import { type AccountView, asInService, eligibilityOf } from '../health/eligibility.ts';
+import { type AccountView, eligibilityOf, withProblemApplied } from '../health/eligibility.ts';
 import type { AccountRecord } from '../store/pool-store.ts';
 import type { Broker } from './broker.ts';
 import { type CandidateView, drawByShare } from './select-account.ts';
@@ -67,7 +67,7 @@ function viewsOf(
 ): readonly AccountView[] {
   return records.flatMap(({ health, inFlight }, at) => {
     const account = accounts[at];
-    return account === undefined ? [] : [{ account: asInService(account, health, nowMs), health, inFlight }];
+    return account === undefined ? [] : [{ account: withProblemApplied(account, health, nowMs), health, inFlight }];
   });
 }
 

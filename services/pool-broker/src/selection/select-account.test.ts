@@ -6,7 +6,7 @@ import type { AttemptResult } from '../accounts/attempt.ts';
 import { type AccountHealth, type Cooldown, healthy } from '../health/account-health.ts';
 import type { AccountView } from '../health/eligibility.ts';
 import { noIncidents } from '../health/pool-health.ts';
-import { askAllTheSame, type CandidateView, type SelectionRequest, selectAccount } from './select-account.ts';
+import { askAnyway, type CandidateView, type SelectionRequest, selectAccount } from './select-account.ts';
 
 const nowMs = 1_000_000;
 const rules = sampleSettings;
@@ -42,14 +42,14 @@ function select(candidates: readonly CandidateView[], rest: Partial<SelectionReq
     candidates,
     affinityKey: '',
     attempts: [],
-    overtakenAt: [],
+    overtakenIds: [],
     rules,
     nowMs,
     random: () => 0,
     ...rest,
   };
   const selection = selectAccount(request) ?? expect.fail('all accounts were looked at');
-  const { examinations, ...answer } = askAllTheSame(selection, request);
+  const { examinations, ...answer } = askAnyway(selection, request);
   return answer.kind === 'chosen' ? answer.view.account.name : answer;
 }
 

@@ -2,7 +2,14 @@ import { hash } from 'node:crypto';
 import { servesModel } from '../accounts/account.ts';
 import { isLack, type Lack } from '../accounts/attempt.ts';
 import type { Candidate } from '../catalog/catalog.ts';
-import type { AccountView, Asked, Availability, EarlyProbe, Eligibility, SkipReason } from '../health/eligibility.ts';
+import type {
+  AccountView,
+  Availability,
+  EarlyProbe,
+  Eligibility,
+  SelectionTerms,
+  SkipReason,
+} from '../health/eligibility.ts';
 import { anyTime, availabilityOf, eligibilityOf, errorAverageAt, headroomOf, paceOf } from '../health/eligibility.ts';
 import { poolAvailabilityOf } from '../health/pool-health.ts';
 import type { PoolView } from '../store/pool-store.ts';
@@ -17,7 +24,7 @@ export interface CandidateView extends Omit<PoolView, 'accounts'> {
   readonly sampled?: { readonly usableShare: number };
 }
 
-export interface SelectionRequest extends Required<Asked> {
+export interface SelectionRequest extends Required<SelectionTerms> {
   /** In order of preference; only candidates that the request may use. */
   readonly candidates: readonly CandidateView[];
   /** See `Wanted`. */
@@ -80,7 +87,7 @@ export function selectAccount(request: SelectionRequest): Selection | undefined 
       const reason = probe ? 'as a recovery probe' : choice.reason;
       return { kind: 'chosen', candidate, view, reason, probe, poolProbe: pool.kind === 'probe_due', examinations };
     }
-    // In a pool that is closed as a whole the other accounts would not help either.
+    // If the whole pool is unavailable, accounts outside the sample are too.
     if (candidate.sampled !== undefined && closed === undefined) return undefined;
   }
   if (request.candidates.some(({ sampled }) => sampled !== undefined)) return undefined;
@@ -92,7 +99,7 @@ export function selectAccount(request: SelectionRequest): Selection | undefined 
  * once: the client gets the provider's own answer, and an account that has it by now is found
  * immediately.
  */
-export function askAllTheSame(selection: Selection, { attempts, random }: AskRequest): Selection {
+export function askAnyway(selection: Selection, { attempts, random }: AskRequest): Selection {
   const isLacked = selection.kind === 'unavailable' && selection.lack !== undefined;
   if (!isLacked || attempts.some(({ report }) => isLack(report.result))) return selection;
   const { examinations } = selection;
@@ -177,7 +184,7 @@ function examine(
 ): Examined {
   const eligibility = eligibilityOf(view, { ...request, model }, request);
   if (closed === undefined) return { view, ...eligibility };
-  // A place that may be free at any time does not help in a closed pool either.
+  // In a closed pool, waiting for a busy account does not help.
   const own = eligibility.skipReason?.kind === 'busy' ? undefined : eligibility.skipReason;
   return { view, skipReason: own ?? closed };
 }
@@ -231,10 +238,10 @@ function bestOf(fit: readonly Examined[], { candidate, sampled }: CandidateView,
   if (affinityKey === '') return drawLeastBusy(preferred, model, weightOf, request);
   // A session that a failure has just unbound would otherwise return, because its key still prefers
   // the same account.
-  const calm = preferring(preferred, (each) => errorsOf(each) < errorsOfCalm);
+  const settled = preferring(preferred, (each) => errorsOf(each) < freshErrorAverage);
   const loadOf = ({ view: { account, inFlight } }: Examined) => inFlight / account.weight;
-  const least = Math.min(...calm.map(loadOf));
-  const near = calm.filter((each) => loadOf(each) <= least + affinityTolerance);
+  const least = Math.min(...settled.map(loadOf));
+  const near = settled.filter((each) => loadOf(each) <= least + affinityTolerance);
   return preferredByKey(affinityKey, near, weightOf);
 }
 
@@ -244,7 +251,7 @@ function preferring(examined: readonly Examined[], isPreferred: (each: Examined)
 }
 
 // Less than the average after a single failure, for about twenty seconds or until the next success.
-const errorsOfCalm = 0.2;
+const freshErrorAverage = 0.2;
 // Concurrent requests of a new session share one account's cache, unless that account is busier
 // than another by this share of its capacity.
 const affinityTolerance = 0.25;
@@ -297,15 +304,15 @@ function fractionOf(text: string): number {
 }
 
 /**
- * Exhausted when every account that could serve the request is limited. If only some are, the
- * others failed or are down, and the next request may find one of these back before the earliest
- * reset. A place that may be free at any time has no reset.
+ * Exhausted: every account that could serve the request is limited. Unavailable: some of them
+ * failed or are down; if others are limited, a probe may succeed before the earliest reset. For
+ * an account that is only busy, no time is known.
  * @see spec "Rate limits"
  */
 function outcomeOf(examinations: readonly Examination[], nowMs: number) {
   const skipReasons = examinations
     .flatMap(({ examined }) => examined.map(({ skipReason }) => skipReason))
-    .filter((skipReason) => skipReason === undefined || !outOfService.has(skipReason.kind));
+    .filter((skipReason) => skipReason === undefined || !cannotServe[skipReason.kind]);
   const lack = lackOfAll(skipReasons);
   const resets = skipReasons.map((skipReason) => skipReason?.retryAtMs).filter((atMs) => atMs !== undefined);
   if (resets.length === 0) return { kind: 'unavailable', lack } as const;
@@ -327,5 +334,15 @@ function lackOfAll(inService: readonly (SkipReason | undefined)[]): Lack | undef
   return lacks.includes(undefined) ? undefined : (lacks.find((lack) => lack === 'feature_unavailable') ?? lacks[0]);
 }
 
-/** These accounts take no requests at all. */
-const outOfService: ReadonlySet<SkipReason['kind']> = new Set(['disabled', 'draining', 'model_not_served']);
+/** Accounts with these reasons can't serve the request, however long it waits. */
+const cannotServe: Readonly<Record<SkipReason['kind'], boolean>> = {
+  disabled: true,
+  draining: true,
+  model_not_served: true,
+  busy: false,
+  share_used_up: false,
+  cooling: false,
+  probing: false,
+  pool_paused: false,
+  tried: false,
+};
