@@ -1,6 +1,6 @@
 import type { DescService } from '@bufbuild/protobuf';
 import type { Environment } from '@gateway/config';
-import type { LimiterOf } from '@gateway/edge-router/admission/admit';
+import type { CreateLimiter } from '@gateway/edge-router/admission/admit';
 import { readEdgeRouterConfig } from '@gateway/edge-router/config';
 import type { EdgeRouterPeers } from '@gateway/edge-router/peers';
 import { createEdgeRouterService, type EdgeRouterService } from '@gateway/edge-router/service';
@@ -26,7 +26,7 @@ type ClientOf = <S extends DescService>(service: S) => Client<S>;
 export async function createFront(
   env: Environment,
   clientOf: ClientOf,
-  limiter: LimiterOf,
+  limiter: CreateLimiter,
   runtime: ServiceRuntime,
 ): Promise<EdgeRouterService> {
   await using stack = new AsyncDisposableStack();

@@ -4,7 +4,7 @@ import type { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import type { PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import type { Client } from '@gateway/rpc';
-import type { LimiterOf } from './admission/admit.ts';
+import type { CreateLimiter } from './admission/admit.ts';
 import type { UsageSink } from './usage/send-batch.ts';
 
 /**
@@ -13,7 +13,7 @@ import type { UsageSink } from './usage/send-batch.ts';
  */
 export interface EdgeRouterPeers extends Partial<AsyncDisposable> {
   readonly identity: Client<typeof IdentityService>;
-  readonly limiter: LimiterOf;
+  readonly limiter: CreateLimiter;
   readonly broker: Client<typeof PoolBrokerService>;
   readonly adapters: ReadonlyMap<ProviderFormat, Client<typeof AdapterService>>;
   readonly usageQuery: Client<typeof UsageQueryService>;

@@ -4,7 +4,6 @@ import type { AdapterContext } from '../adapter-context.ts';
 import type { AttemptFailure, PreparedCall, QuotaWindow } from '../format-definition.ts';
 import { toWindow, withLaterQuotas } from '../quotas.ts';
 import { UpstreamError, type UpstreamHead } from '../upstream/upstream-exchange.ts';
-import { AnswerFrames, type ExecuteFrame, finalUsage, hasProduced, usageSoFar } from './answer-frames.ts';
 import {
   answerToPassOn,
   brokenAnswer,
@@ -12,6 +11,7 @@ import {
   failedAttempt,
   failureOfExchange,
 } from './execute-result.ts';
+import { type ExecuteFrame, FrameWriter, finalUsage, hasProduced, usageSoFar } from './frame-writer.ts';
 import { Opening, type SuccessfulAnswer } from './open-answer.ts';
 import { type AnswerFacts, ProviderCalls, toErrorType } from './provider-calls.ts';
 
@@ -82,7 +82,7 @@ class Attempt implements Disposable {
   readonly #context: AdapterContext;
   readonly #request: AttemptedRequest;
   readonly #signal: AbortSignal;
-  readonly #frames: AnswerFrames;
+  readonly #frames: FrameWriter;
   readonly #calls: ProviderCalls;
   #call: PreparedCall;
   #opening: Opening;
@@ -98,7 +98,7 @@ class Attempt implements Disposable {
     this.#request = request;
     this.#signal = signal;
     this.#call = request.prepared;
-    this.#frames = new AnswerFrames(request.estimatedTokens);
+    this.#frames = new FrameWriter(request.estimatedTokens);
     this.#calls = new ProviderCalls(context, 'chat', request.lease);
     this.#opening = this.#newOpening();
   }

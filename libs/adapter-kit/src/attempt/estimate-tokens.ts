@@ -29,8 +29,8 @@ interface Blobs {
 const noBlobs: Blobs = { count: 0, bytes: 0 };
 
 /**
- * A string of that length spans a multiple of it, so only those positions are examined, whatever
- * else the body contains.
+ * A string of `minBlobBytes` or more contains a position that is a multiple of `minBlobBytes`; only
+ * these positions are examined.
  */
 function measureBlobs(body: BufferList): Blobs {
   let count = 0;

@@ -4,7 +4,7 @@ import type { AdapterContext } from '../adapter-context.ts';
 import type { ProviderAccount } from '../credentials/credential-cache.ts';
 import type { AnswerReader } from '../format-definition.ts';
 import type { GenAiCall, GenAiOperation } from '../metrics.ts';
-import type { UsageReport } from './answer-frames.ts';
+import type { UsageReport } from './frame-writer.ts';
 
 /** The usage of an answer, and what its reader knows about it. */
 export interface AnswerFacts {

@@ -1,7 +1,7 @@
 import { maxTokenCount, readTokenCount, toReportedUsage } from '@gateway/chat';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { finalUsage, usageSoFar } from './answer-frames.ts';
+import { finalUsage, usageSoFar } from './frame-writer.ts';
 
 const reported = { inputTokens: 33, cachedTokens: 5, outputTokens: 1, reasoningTokens: 0 };
 

@@ -3,9 +3,9 @@ import { BufferList } from '@gateway/json';
 import type { Dialect, ExecuteHead } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import type { CallContext } from '@gateway/rpc';
 import type { AdapterContext } from '../adapter-context.ts';
-import type { ExecuteFrame } from '../attempt/answer-frames.ts';
 import { type AttemptedRequest, attemptFrames } from '../attempt/attempt.ts';
 import { estimateInputTokens } from '../attempt/estimate-tokens.ts';
+import type { ExecuteFrame } from '../attempt/frame-writer.ts';
 import type { ClientRequest, Translator } from '../format-definition.ts';
 
 /**

@@ -25,8 +25,8 @@ export function isLimited({ kind, limits }: Token): boolean {
 
 /**
  * Takes a slot for a request, unless it costs nothing. A refusal is returned together with the
- * headers, because the 429 carries them too. While the limiter is away, this edge decides for as
- * long as it may.
+ * headers, because the 429 carries them too. While the limiter is unreachable, the edge admits its
+ * share, for at most LIMITER_LOCAL_MAX_SECONDS.
  * @see spec "Token limits"
  */
 export async function admit(
@@ -65,12 +65,12 @@ export function limiterTerms({ tokenId, limits }: Token) {
  */
 function rateLimitHeaders({ requests, tokens }: Partial<LimitStatus> = {}, nowMs: number): Admission['headers'] {
   return {
-    ...(requests && threeOf('requests', requests, requests.emptyAt, nowMs)),
-    ...(tokens && threeOf('tokens', tokens, tokens.resetsAt, nowMs)),
+    ...(requests && headersOfLimit('requests', requests, requests.emptyAt, nowMs)),
+    ...(tokens && headersOfLimit('tokens', tokens, tokens.resetsAt, nowMs)),
   };
 }
 
-function threeOf(
+function headersOfLimit(
   kind: string,
   { limit, remaining }: { readonly limit: number | bigint; readonly remaining: number | bigint },
   resetAt: Timestamp | undefined,
@@ -111,7 +111,7 @@ export interface EdgeLimiter extends Partial<AsyncDisposable> {
 }
 
 /** Creates an edge's limiter. Called once; the edge starts it and disposes of it. */
-export type LimiterOf = (edge: {
+export type CreateLimiter = (edge: {
   readonly config: Pick<EdgeRouterConfig, 'rpcTimeoutMs' | 'limiterFailureMode' | 'limiterLocalMaxMs'>;
   readonly clock: Clock;
   readonly events: RequestEvents;
@@ -123,7 +123,7 @@ type PlainClient = Pick<Client<typeof LimiterService>, 'admit' | 'peek' | 'settl
  * A limiter in the edge's own process, which is always reachable: nothing is kept for an outage,
  * and no answer is abandoned.
  */
-export function plainLimiter(limiter: PlainClient): LimiterOf {
+export function plainLimiter(limiter: PlainClient): CreateLimiter {
   return ({ events }) => ({
     admit: (check) => limiter.admit(check),
     peek: async (terms) => (await limiter.peek(terms)).status,

@@ -13,12 +13,12 @@ import { CostKind, type LimitStatus } from '@gateway/proto/limiter/v1/limit_pb.j
 import type { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { type Client, RpcError } from '@gateway/rpc';
 import type { RequestEvents } from '../events.ts';
-import type { EdgeLimiter, LimiterOf } from './admit.ts';
+import type { CreateLimiter, EdgeLimiter } from './admit.ts';
 
 type RemoteClient = Pick<Client<typeof LimiterService>, 'admit' | 'heartbeat' | 'peek' | 'settle'>;
 
 /** A limiter in another process. */
-export function outageTolerant(limiter: RemoteClient): LimiterOf {
+export function outageTolerant(limiter: RemoteClient): CreateLimiter {
   return ({
     config: { rpcTimeoutMs: timeoutMs, limiterFailureMode: failureMode, limiterLocalMaxMs: localMaxMs },
     ...edge

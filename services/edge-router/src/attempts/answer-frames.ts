@@ -12,12 +12,11 @@ export interface AnswerFramesOptions {
 }
 
 /**
- * The frames of one attempt, as its reader takes them. The one with a result is the last: there is
- * none to be asked for after it.
+ * The frames of one attempt. The frame with a result is the last.
  *
- * They end when their reader closes them, and when the client leaves: at once, but for one case.
- * Before it is known that a request which is recorded was sent, the adapter has a little time to
- * say so: what the provider was asked must be recorded, and what it was not must not.
+ * When the client disconnects, the call is aborted at once. Exception: until the adapter reports
+ * that a recorded request was sent, it has 500 ms to do so, so that exactly the requests that were
+ * sent are recorded.
  */
 export class AnswerFrames {
   readonly #answer: AsyncIterator<ExecuteResponse>;

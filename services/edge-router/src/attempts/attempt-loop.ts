@@ -125,7 +125,7 @@ export async function runAttempts(plan: AttemptPlan, { leases, events }: Attempt
     if (lackResults.has(attempt.result)) lacking = end;
     else if (mayBeShown(attempt)) last = end;
     if (amended !== '') logEntry.onAmended(amended);
-    note(lease, attempt);
+    addAttempt(lease, attempt);
     if (finalResults.has(attempt.result)) {
       await reportLast();
       return { kind: 'failed', error: clientError(end), last };
@@ -178,8 +178,7 @@ export async function runAttempts(plan: AttemptPlan, { leases, events }: Attempt
   }
 
   /**
-   * A class has other candidates at another time; a model that no account has does not exist for
-   * clients.
+   * For a class this is temporary (503). A direct model that no account has does not exist (404).
    */
   function lackError(): GatewayError {
     const error = clientError(lacking ?? create(ExecuteResultSchema));
@@ -205,7 +204,7 @@ export async function runAttempts(plan: AttemptPlan, { leases, events }: Attempt
       const isAdapterAway = isAway(thrown);
       if (isAdapterAway) recorder?.onAttemptFailed();
       const isRefused = isRefusal(thrown);
-      note(lease, cancelledReport, isRefused ? CancelReason.NOT_EXPRESSIBLE : cancelReasonOf(thrown, signal));
+      addAttempt(lease, cancelledReport, isRefused ? CancelReason.NOT_EXPRESSIBLE : cancelReasonOf(thrown, signal));
       const fault = isRefused ? faultOf?.() : undefined;
       if (isAdapterAway || (isRefused && fault === undefined && plan.formats.length > 1)) {
         if (isRefused) refusal ??= thrown;
@@ -239,7 +238,7 @@ export async function runAttempts(plan: AttemptPlan, { leases, events }: Attempt
     }
   }
 
-  function note(lease: Lease, report: AttemptReport, cancelReason?: CancelReason): void {
+  function addAttempt(lease: Lease, report: AttemptReport, cancelReason?: CancelReason): void {
     logEntry.onAttemptEnded(report, cancelReason);
     lastFailure = attemptFailure({ result: report.result, cancelReason: cancelReason ?? CancelReason.UNSPECIFIED });
     attempts.push(create(AttemptSchema, { lease, report }));

@@ -13,10 +13,10 @@ import type { LookupSlots } from './lookup-slots.ts';
 export type AuthHeader = 'authorization' | 'x-api-key';
 
 /**
- * Identifies the sender of a request. The endpoint's own header comes first, then the other kind;
- * the first text in the form of our tokens counts, because clients also send other services' keys.
- * If that token is unknown, the other one is not tried. Throws `unauthorized`; texts that are not
- * our tokens fail by their checksum, without a lookup.
+ * Identifies the sender of a request. Clients also send keys of other services, so only a text in
+ * the format of our tokens counts. The endpoint's own header is read first; if its token is unknown,
+ * the other header is not tried. Throws `unauthorized`; texts that are not our tokens fail by their
+ * checksum, without a lookup.
  * @see spec "Authentication"
  */
 export async function authenticate(

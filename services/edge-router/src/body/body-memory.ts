@@ -74,7 +74,7 @@ export class BodyMemory {
     const take = () => {
       decoding.taken += 1;
     };
-    if (decoding.taken < decodedAtATime) take();
+    if (decoding.taken < maxDecodings) take();
     else await this.#wait(owner, 0, decoding.waiters, AbortSignal.any([signal, client]), take);
     return { [Symbol.dispose]: () => this.#releasePermit(tokenId, decoding) };
   }
@@ -131,7 +131,8 @@ export class BodyMemory {
   }
 
   /**
-   * Grants what is possible. When a request is refused, the others wait for the memory it holds.
+   * Grants what is possible. After a refusal, the others wait until the refused request has released
+   * its memory.
    */
   #serve(): void {
     for (;;) {
@@ -151,8 +152,8 @@ export class BodyMemory {
   }
 
   #fits(asked: Pick<Waiter, 'tokenId' | 'bytes'>): boolean {
-    const mostBytes = this.#isWithinShare(asked) ? this.limitBytes : this.limitBytes * mostBeyondShare;
-    return this.#usedBytes + asked.bytes <= mostBytes;
+    const maxBytes = this.#isWithinShare(asked) ? this.limitBytes : this.limitBytes * maxBeyondShare;
+    return this.#usedBytes + asked.bytes <= maxBytes;
   }
 
   #isWithinShare({ tokenId, bytes }: Pick<Waiter, 'tokenId' | 'bytes'>): boolean {
@@ -216,13 +217,13 @@ export class BodyAllocation implements Disposable {
     return this.#memory.decodingPermit(this.owner, signal);
   }
 
-  /** Keeps a copy of the bytes. `mostBytes`: the maximum length of the body. */
-  async add(bytes: Uint8Array, mostBytes: number): Promise<void> {
+  /** Keeps a copy of the bytes. `maxBytes`: the maximum length of the body. */
+  async add(bytes: Uint8Array, maxBytes: number): Promise<void> {
     const rest = bytes.subarray(this.#free);
     this.#append(bytes.subarray(0, this.#free));
     if (rest.length === 0) return;
     const wanted = Math.min(Math.max(this.#length, smallestBlockBytes), largestBlockBytes);
-    const blockBytes = Math.max(rest.length, Math.min(wanted, mostBytes - this.#length));
+    const blockBytes = Math.max(rest.length, Math.min(wanted, maxBytes - this.#length));
     await this.take(blockBytes);
     this.#blocks.push(Buffer.allocUnsafeSlow(blockBytes));
     this.#free = blockBytes;
@@ -282,7 +283,7 @@ interface Decoding {
 }
 
 /** How much of the memory may be in use when a token exceeds its share. */
-const mostBeyondShare = 3 / 4;
+const maxBeyondShare = 3 / 4;
 /** How many compressed bodies of one token are decoded concurrently. */
-const decodedAtATime = 2;
+const maxDecodings = 2;
 const noRoomText = 'The gateway has no memory for more requests. Try again later.';

@@ -285,11 +285,11 @@ describe('readBody', () => {
     });
     await new Promise<void>((resolve) => under.listen(0, '127.0.0.1', resolve));
     const { port: ownPort } = under.address() as AddressInfo;
-    let mostBytes = 0;
+    let maxBytes = 0;
     let mostOfDecoders = 0;
     const watch = setInterval(() => {
       const ofBodies = bodies.values().reduce((sum, { bytes }) => sum + bytes, 0);
-      mostBytes = Math.max(mostBytes, ofBodies);
+      maxBytes = Math.max(maxBytes, ofBodies);
       mostOfDecoders = Math.max(mostOfDecoders, roomy.usedBytes - ofBodies);
     });
     const post = () =>
@@ -298,8 +298,8 @@ describe('readBody', () => {
     clearInterval(watch);
     under.close().closeAllConnections();
     expect(new Set(answers)).toEqual(new Set(['body_too_large']));
-    expect(mostBytes).toBeGreaterThan(500_000);
-    expect(mostBytes).toBeLessThanOrEqual(2 * decoded.limitBytes);
+    expect(maxBytes).toBeGreaterThan(500_000);
+    expect(maxBytes).toBeLessThanOrEqual(2 * decoded.limitBytes);
     // The body's window is 4 MiB.
     expect(mostOfDecoders).toBeGreaterThan(4 * 1024 * 1024);
     expect(mostOfDecoders).toBeLessThanOrEqual(16 * 9 * 1024 * 1024);

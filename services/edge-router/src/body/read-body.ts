@@ -17,7 +17,7 @@ export interface BodyLimits {
 }
 
 /** The maximum memory that a body takes, including its decoder. */
-export function mostBytesOf({ limitBytes, acceptsCompression }: BodyLimits): number {
+export function maxBytesOf({ limitBytes, acceptsCompression }: BodyLimits): number {
   return limitBytes + (acceptsCompression ? largestDecoderBytes : 0);
 }
 
@@ -35,7 +35,7 @@ export interface BodyRules extends BodyLimits {
 /**
  * Reads and checks a JSON body: encoding, size, decoding, grammar, in this order. Memory is
  * reserved as bytes arrive. A body is refused as soon as it is certain to be too large, before the
- * upload ends; a client that waits for an invitation to send its body is invited only now. The
+ * upload ends. A client that sent `Expect: 100-continue` gets `100 Continue` only here. The
  * positions of `trackedKey` are recorded: see `JsonBody.trackedKeyEnds`. Throws
  * `unsupported_encoding`, `body_too_large`, `providers_unavailable`, `invalid_body`,
  * `invalid_json`, `invalid_request`, and a status 408 for an upload that is too slow.
@@ -46,13 +46,13 @@ export async function readBody(request: IncomingMessage, rules: BodyRules, track
   const encoding = encodingOf(request, acceptsCompression);
   const isEncoded = encoding !== 'identity';
   const declared = request.headers['content-length'];
-  const mostSentBytes = isEncoded ? encodedLimitBytes(limitBytes) : limitBytes;
-  if (Number(declared ?? 0) > mostSentBytes) throw tooLarge(limitBytes);
+  const maxSentBytes = isEncoded ? encodedLimitBytes(limitBytes) : limitBytes;
+  if (Number(declared ?? 0) > maxSentBytes) throw tooLarge(limitBytes);
   inviteUpload(request);
   // If the size is known from the start, the body can't turn out to be too large.
   const exactBytes = isEncoded || declared === undefined ? undefined : Number(declared);
-  const isHere = exactBytes === request.readableLength && !request.destroyed;
-  const whole: Buffer | null = isHere ? request.read(exactBytes) : null;
+  const hasArrived = exactBytes === request.readableLength && !request.destroyed;
+  const whole: Buffer | null = hasArrived ? request.read(exactBytes) : null;
   if (whole !== null) return readAtOnce(whole, allocation, trackedKey);
   const stop = exactBytes === undefined ? new AbortController() : undefined;
   const pieces = isEncoded ? decodeUpload(request, rules, encoding, stop) : receiveUpload(request, pace, stop?.signal);
@@ -98,7 +98,7 @@ async function readAtOnce(body: Buffer, allocation: BodyAllocation, trackedKey?:
   return new JsonBody(new BufferList(allocation.pieces), scanner);
 }
 
-/** How long an upload may continue that is known not to be JSON. */
+/** How long an upload may continue after it proved not to be JSON. */
 const badJsonPatienceMs = 2_000;
 
 /**
@@ -123,8 +123,8 @@ function failureOf(act: () => void): unknown {
 }
 
 /**
- * No encoding makes a text this much longer: a larger upload is sent only to use memory, not to be
- * decoded.
+ * No encoding makes a text this much longer, so a larger upload can only be an attempt to use up
+ * memory.
  */
 function encodedLimitBytes(limitBytes: number): number {
   return limitBytes + Math.ceil(limitBytes / 128) + 1_024;
@@ -175,7 +175,7 @@ export async function* decodeUpload(
   const { open, fixedBytes, growingBytes } = decoders[encoding](first.value[0] ?? 0);
   await memory.take(fixedBytes);
   const decoder = open();
-  // A failure there fails the decoder, and so its reader.
+  // If it fails, the decoder fails, and so does the loop below.
   const feeding = pipeline(permitted(), decoder).catch(() => undefined);
   try {
     for await (const piece of decoder) {

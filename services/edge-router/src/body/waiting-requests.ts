@@ -15,17 +15,17 @@ export interface Waiter {
  */
 export class WaitingRequests {
   readonly #isWithinShare: (waiter: Waiter) => boolean;
-  readonly #lines = new Map<string, Line>();
-  readonly #withinShare = new Ascending<Line>();
+  readonly #queues = new Map<string, TokenQueue>();
+  readonly #withinShare = new Ascending<TokenQueue>();
   /** There are few, because each of these tokens has used nearly its whole share. */
-  readonly #beyondShare = new Set<Line>();
+  readonly #beyondShare = new Set<TokenQueue>();
 
   constructor(isWithinShare: (waiter: Waiter) => boolean) {
     this.#isWithinShare = isWithinShare;
   }
 
   get isEmpty(): boolean {
-    return this.#lines.size === 0;
+    return this.#queues.size === 0;
   }
 
   /** The oldest request that stays within its token's share. */
@@ -51,25 +51,25 @@ export class WaitingRequests {
    * within its share, or beyond it.
    */
   onTaken(tokenId: string): void {
-    if (this.#lines.has(tokenId)) this.#change(tokenId, () => undefined);
+    if (this.#queues.has(tokenId)) this.#change(tokenId, () => undefined);
   }
 
   #change(tokenId: string, change: (waiters: Ascending<Waiter>) => void): void {
-    const line = this.#lines.get(tokenId) ?? new Line();
-    this.#withinShare.delete(line);
-    this.#beyondShare.delete(line);
-    change(line.waiters);
-    const { first } = line.waiters;
-    if (first === undefined) this.#lines.delete(tokenId);
-    else this.#lines.set(tokenId, line);
+    const queue = this.#queues.get(tokenId) ?? new TokenQueue();
+    this.#withinShare.delete(queue);
+    this.#beyondShare.delete(queue);
+    change(queue.waiters);
+    const { first } = queue.waiters;
+    if (first === undefined) this.#queues.delete(tokenId);
+    else this.#queues.set(tokenId, queue);
     if (first === undefined) return;
-    if (this.#isWithinShare(first)) this.#withinShare.add(line);
-    else this.#beyondShare.add(line);
+    if (this.#isWithinShare(first)) this.#withinShare.add(queue);
+    else this.#beyondShare.add(queue);
   }
 }
 
-/** The requests of one token. */
-class Line {
+/** The waiting requests of one token. */
+class TokenQueue {
   readonly waiters = new Ascending<Waiter>();
 
   get number(): number {

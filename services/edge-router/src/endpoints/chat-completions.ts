@@ -42,7 +42,7 @@ export function chatTarget(body: JsonBody): { model: string; promptCacheKey: str
  * adapter: parsing one here would block the event loop.
  */
 export function chatFault(body: JsonBody): GatewayError | undefined {
-  if (body.source.length > mostParsedBytes) return undefined;
+  if (body.source.length > maxParsedBytes) return undefined;
   try {
     parseChatRequest(body.bytes);
     return undefined;
@@ -52,4 +52,4 @@ export function chatFault(body: JsonBody): GatewayError | undefined {
   }
 }
 
-const mostParsedBytes = 1024 * 1024;
+const maxParsedBytes = 1024 * 1024;

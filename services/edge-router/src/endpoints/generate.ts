@@ -72,8 +72,8 @@ async function deliver(
     const relay = { ...affinity, requestId, response, signal, logEntry, dialect, answer, recorder };
     await relayAnswer(relay, peers);
   } catch (thrown) {
-    // No effect if the relay has settled. Otherwise no answer was sent, and tokens are owed if the
-    // provider did not end it.
+    // If the relay has settled, this does nothing. Otherwise the client has no answer; tokens are
+    // recorded for an attempt that was still running.
     if (signal.aborted) await recorder.end(LedgerOutcome.ABORTED);
     else await (thrown instanceof AnswerTooLongError ? recorder.end(LedgerOutcome.FAILED) : recorder.discard());
     throw thrown;

@@ -15,7 +15,10 @@ export function renderError(error: GatewayError, dialect: ErrorDialect, nowMs: n
   return { status, headers, body: JSON.stringify(body) };
 }
 
-/** A stream that the gateway must end. Only a Responses stream names these in its last event. */
+/**
+ * A stream that the gateway must end. Only the last event of a Responses stream contains these
+ * fields.
+ */
 export interface BrokenStream {
   readonly id: string;
   readonly model: string;
@@ -90,7 +93,7 @@ function messagesBody({ upstreamStatus, upstreamCode, message }: GatewayError, s
 }
 
 function retryHeaders(error: GatewayError, status: number, nowMs: number): Record<string, string> {
-  // Waiting makes no token valid and no answer smaller: without this header, agents repeat the
+  // Waiting does not make a token valid or an answer smaller: without this header, agents repeat the
   // request for most of a minute before they report the error.
   if (status === 401 || error.isFinal) return { 'x-should-retry': 'false' };
   const { retryAtMs, limit } = error;

@@ -6,13 +6,20 @@ import express from 'express';
 import { admit } from '../admission/admit.ts';
 import { authenticate, type TokenCache } from '../authentication/authenticate.ts';
 import { BodyMemory } from '../body/body-memory.ts';
-import { mostBytesOf } from '../body/read-body.ts';
+import { maxBytesOf } from '../body/read-body.ts';
 import { HttpFault } from '../errors/render-error.ts';
 import { methodLabel, otherRoute, type RequestEvents } from '../events.ts';
 import type { AdmittedRequest, EndpointPeers, Route } from '../request-context.ts';
 import { routes } from '../routes.ts';
 import { failureOf, type RequestLog, RequestLogEntry } from '../usage/request-log.ts';
-import { clientRequestIdOf, clientSignal, nameForMessages, requestIdOf, sendError, sentOrLeft } from './respond.ts';
+import {
+  clientRequestIdOf,
+  clientSignal,
+  nameForMessages,
+  requestIdOf,
+  sendError,
+  untilSentOrDisconnected,
+} from './respond.ts';
 import { hasStalled } from './stalled-clients.ts';
 
 export interface AppPeers extends EndpointPeers {
@@ -25,7 +32,7 @@ export interface AppPeers extends EndpointPeers {
 export function createApp(peers: AppPeers): RequestListener {
   const bodies = new BodyMemory({
     limitBytes: peers.config.bodyMemoryMaxBytes,
-    largestBodyBytes: Math.max(...routes.map(({ body }) => mostBytesOf(body))),
+    largestBodyBytes: Math.max(...routes.map(({ body }) => maxBytesOf(body))),
     waitMs: bodyWaitMs,
   });
   peers.events.showBodyMemory(bodies);
@@ -90,7 +97,7 @@ async function serve(
       }
       sendError(response, error, errorDialect, clock.nowMs());
     }
-    await sentOrLeft(response, signal);
+    await untilSentOrDisconnected(response, signal);
     const clientLeft = signal.aborted;
     if (clientLeft && hasStalled(request.socket)) logEntry.onClientStalled();
     logEntry.onEnded({ status: clientLeft ? 499 : response.statusCode, errorCode, clientLeft });

@@ -37,7 +37,7 @@ export function sendError(response: ServerResponse, error: GatewayError, dialect
   if (response.headersSent || response.destroyed) return;
   const { status, headers, body } = renderError(error, dialect, nowMs);
   if (dialect === 'messages') nameForMessages(response);
-  // The unread rest of the request occupies the place of the next one.
+  // The connection can't be reused: the unread body would be parsed as the next request.
   if (!isReceived(response.req)) response.shouldKeepAlive = false;
   writeHead(response, status, { ...headers, 'content-length': Buffer.byteLength(body) });
   if (isUploading(response.req)) endAfterUpload(response, body);
@@ -132,10 +132,10 @@ export function clientSignal(response: ServerResponse): AbortSignal {
 }
 
 /**
- * Resolves when the system has the whole answer, or its client has disconnected. Resolves at once
+ * Resolves when the operating system has the whole answer, or its client has disconnected. Resolves at once
  * for an answer that has not ended.
  */
-export async function sentOrLeft(response: ServerResponse, signal: AbortSignal): Promise<void> {
+export async function untilSentOrDisconnected(response: ServerResponse, signal: AbortSignal): Promise<void> {
   const isUnderWay = response.writableEnded && !response.writableFinished && !signal.aborted;
   if (isUnderWay) await finished(response, { signal }).catch(() => undefined);
 }

@@ -24,7 +24,7 @@ const defaults = {
   /** How long it continues to deliver when it is closed. */
   lastDeliveryMs: 1_000,
   /** How often it looks for files of dead processes, and retries a failed disk. */
-  tendMs: 1_000,
+  maintenanceMs: 1_000,
 };
 
 /** With more rows to deliver, all except the next batch are kept only in the file. */
@@ -71,8 +71,8 @@ export class Outbox implements AsyncDisposable {
     this.#options = { ...defaults, ...options };
     narrowMode(options.folder);
     this.#file = OutboxFile.create(this.#options);
-    const tending = this.#regularly(() => this.#tend());
-    this.#background = [this.#deliver(), tending, this.#regularly(() => this.#deliverStored())];
+    const maintaining = this.#regularly(() => this.#maintain());
+    this.#background = [this.#deliver(), maintaining, this.#regularly(() => this.#deliverStored())];
   }
 
   /** Records that a provider is about to be called, or its progress. The event may still change. */
@@ -106,7 +106,9 @@ export class Outbox implements AsyncDisposable {
     await row.settled.promise;
   }
 
-  /** Takes a log entry, delivered with the next usage or within `tendMs`. False without room. */
+  /**
+   * Takes a log entry, delivered with the next usage or within `maintenanceMs`. False without room.
+   */
   log(log: RequestLogged): boolean {
     if (this.#isDiskFailing || this.#waitingRows >= maxRowsWithLogs) return false;
     const row = this.#change(log, 'final');
@@ -157,7 +159,10 @@ export class Outbox implements AsyncDisposable {
     this.#scheduleEndOfTurn();
   }
 
-  /** Writes a final row only if it is not delivered at once; now, if that is unlikely. */
+  /**
+   * Writes a final row only once its delivery turns out to be slow. If delivery is already known to
+   * be slow, the row is written now.
+   */
   #defer(row: PendingRow): void {
     if (this.#isSinkLate || this.#isDiskFailing || this.#stop.signal.aborted) return;
     if (this.#changed.delete(row)) this.#deferred.add(row);
@@ -248,14 +253,14 @@ export class Outbox implements AsyncDisposable {
 
   /** Delivers the rows in memory, a batch at a time, until it is stopped. */
   async #deliver(): Promise<void> {
-    const { retryMs, tendMs } = this.#options;
+    const { retryMs, maintenanceMs } = this.#options;
     let [pauseMs, sentMs] = [retryMs, 0];
     for (;;) {
       await this.#due.promise;
       if (this.#stop.signal.aborted) return;
       this.#due = Promise.withResolvers();
       const batch = this.#queue.values().take(batchRows).toArray();
-      const canWait = performance.now() - sentMs < tendMs && !this.#closing.signal.aborted;
+      const canWait = performance.now() - sentMs < maintenanceMs && !this.#closing.signal.aborted;
       if (batch.length === 0 || (canWait && batch.every(({ message }) => isLog(message)))) continue;
       sentMs = performance.now();
       if (await this.#send(batch)) {
@@ -301,11 +306,11 @@ export class Outbox implements AsyncDisposable {
     const { signal } = this.#stop;
     while (!signal.aborted) {
       await work().catch((fault) => this.#options.events.faulted(fault));
-      await sleep(this.#options.tendMs, undefined, { signal, ref: false }).catch(() => undefined);
+      await sleep(this.#options.maintenanceMs, undefined, { signal, ref: false }).catch(() => undefined);
     }
   }
 
-  async #tend(): Promise<void> {
+  async #maintain(): Promise<void> {
     this.#writeChanges();
     this.#due.resolve();
     const [first] = this.#queue;

@@ -20,11 +20,8 @@ import { failSpan, type Metrics, type Span, startSpan, withSpan } from '@gateway
 import type { Clock } from '@gateway/time';
 import type { Outbox } from './outbox.ts';
 
-/**
- * How many requests a second an edge logs that were tried at no account: this bounds a flood of
- * refusals.
- */
-const maxRefusedPerSecond = 100;
+/** At most this many requests per second are logged for which no account was tried. */
+const maxUntriedPerSecond = 100;
 
 export type RequestLog = ReturnType<typeof createRequestLog>;
 
@@ -32,16 +29,16 @@ export type RequestLog = ReturnType<typeof createRequestLog>;
 export function createRequestLog(outbox: Pick<Outbox, 'log'>, metrics: Metrics, clock: Clock) {
   const dropped = metrics.counter({
     name: 'gateway_edge_request_log_dropped_total',
-    help: `Requests left out of the request log: more than ${maxRefusedPerSecond} rejected requests in a second (rate), or the outbox was too full (backlog).`,
+    help: `Requests left out of the request log: more than ${maxUntriedPerSecond} requests without an attempt in a second (rate), or the outbox was too full (backlog).`,
     labels: ['reason'],
   });
   for (const reason of ['rate', 'backlog']) dropped.inc({ reason }, 0);
-  const refused = { second: 0, count: 0 };
+  const untried = { second: 0, count: 0 };
 
-  function takeRefused(): boolean {
+  function takeUntried(): boolean {
     const second = Math.floor(clock.nowMs() / 1_000);
-    if (second !== refused.second) Object.assign(refused, { second, count: 0 });
-    return ++refused.count <= maxRefusedPerSecond;
+    if (second !== untried.second) Object.assign(untried, { second, count: 0 });
+    return ++untried.count <= maxUntriedPerSecond;
   }
 
   return {
@@ -51,7 +48,7 @@ export function createRequestLog(outbox: Pick<Outbox, 'log'>, metrics: Metrics, 
      */
     add({ message }: RequestLogEntry): void {
       if (message.tokenId === '') return;
-      if (message.attempts.length === 0 && !takeRefused()) dropped.inc({ reason: 'rate' });
+      if (message.attempts.length === 0 && !takeUntried()) dropped.inc({ reason: 'rate' });
       else if (!outbox.log(message)) dropped.inc({ reason: 'backlog' });
     },
   };
@@ -83,8 +80,8 @@ export class RequestLogEntry {
   readonly #timings = create(RequestTimesSchema);
   readonly #slowMs: number;
   readonly #monotonicMs: () => number;
-  readonly #startedAt: number;
-  #acquireStarted = 0;
+  readonly #startedAtMs: number;
+  #acquireStartedAtMs = 0;
   #span: Span | undefined;
 
   /** @param monotonicMs a clock that never jumps. */
@@ -93,11 +90,11 @@ export class RequestLogEntry {
     this.message = create(RequestLoggedSchema, { ...request, receivedAt, times: this.#timings });
     this.#slowMs = slowMs;
     this.#monotonicMs = monotonicMs;
-    this.#startedAt = monotonicMs();
+    this.#startedAtMs = monotonicMs();
   }
 
   get elapsedMs(): number {
-    return this.#monotonicMs() - this.#startedAt;
+    return this.#monotonicMs() - this.#startedAtMs;
   }
 
   onAuthenticated(tokenId: string): void {
@@ -126,7 +123,7 @@ export class RequestLogEntry {
   }
 
   onAsking(): void {
-    this.#acquireStarted = this.#now();
+    this.#acquireStartedAtMs = this.#now();
   }
 
   /** An attempt starts, or there is no account. */
@@ -136,7 +133,7 @@ export class RequestLogEntry {
       return this.#noAccount({ cause: causes[result.case ?? 'unavailable'], reason, skipped, retryAt });
     }
     const { pool, accountId, model } = result.value;
-    const attempt = { pool, accountId, model, reason, skipped, asked: this.#acquireStarted, acquired: this.#now() };
+    const attempt = { pool, accountId, model, reason, skipped, asked: this.#acquireStartedAtMs, acquired: this.#now() };
     this.#timings.firstAttempt ??= attempt.acquired;
     this.message.attempts.push(create(LoggedAttemptSchema, attempt));
     this.message.moved = this.message.attempts.length > 1;
@@ -205,7 +202,7 @@ export class RequestLogEntry {
 
   #noAccount(why: MessageInitShape<typeof NoAccountSchema>): void {
     const answered = this.#now();
-    this.message.noAccount = create(NoAccountSchema, { ...why, asked: this.#acquireStarted, answered });
+    this.message.noAccount = create(NoAccountSchema, { ...why, asked: this.#acquireStartedAtMs, answered });
   }
 
   /** Rounded to a hundredth of a millisecond. */
@@ -249,8 +246,8 @@ function endingOf(end: FinalResponse, last: LoggedAttempt | undefined): RequestE
   // Clients of some endpoints receive a provider's own status; only a rejection is caused by the
   // request.
   const isOfProvider = end.errorCode === undefined || end.errorCode === 'upstream_rejected';
-  const isForClientToMend = last?.ended === undefined || !isOfProvider || wasRejected;
-  return isForClientToMend ? RequestEnding.REFUSED : RequestEnding.FAILED;
+  const clientMustChangeIt = last?.ended === undefined || !isOfProvider || wasRejected;
+  return clientMustChangeIt ? RequestEnding.REFUSED : RequestEnding.FAILED;
 }
 
 /**

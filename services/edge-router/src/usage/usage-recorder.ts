@@ -75,8 +75,7 @@ export class UsageRecorder {
   /** A provider is about to be called with this lease. */
   onLease({ provider, model, accountId }: Lease): void {
     if (this.#ended !== undefined) return;
-    // In the same turn as the next attempt's event, which replaces this one's: the outbox has both
-    // or neither.
+    // Opened in the same turn as the next attempt's event, so that one transaction stores both.
     if (this.#hasProduced) this.#keepGivenUp();
     this.#attempts += 1;
     Object.assign(this.#event, { provider, model, accountId, outcome: LedgerOutcome.UNSPECIFIED });
@@ -115,11 +114,11 @@ export class UsageRecorder {
   }
 
   /**
-   * The provider's usage so far. The first report shows that it is answering: from now on the
-   * outbox knows this and the minimum usage, in case this process dies.
+   * The provider's usage so far. The first report shows that it is answering: from now on, if this
+   * process dies, the outbox delivers the request as failed, with the usage so far.
    */
   onUsage(usage: Usage): void {
-    // A request that was opened again would never end.
+    // Reopening an ended request would leave an open row behind.
     if (this.#ended !== undefined) return;
     this.#take(usage);
     if (this.#isAnswered && usage.outputTokens < this.#nextCheckpoint) return;

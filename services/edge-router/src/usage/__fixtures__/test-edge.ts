@@ -80,7 +80,7 @@ export class TestEdge implements AsyncDisposable {
       synchronous: 'off',
       memoryEvents: 10_000,
       retryMs: 2,
-      tendMs: 2,
+      maintenanceMs: 2,
       lastDeliveryMs: 50,
       openFile,
       ...options,

@@ -9,28 +9,10 @@ import type { ExecuteResultInit } from './execute-result.ts';
 export type ExecuteFrame = Exclude<MessageInitShape<typeof ExecuteResponseSchema>, { readonly $typeName: string }>;
 
 /**
- * Parts of a frame that are each as small as messages between services should be: the head with the
- * first, the result with the last. Usage goes with both: what the provider has reported is known
- * also when the client never takes the last.
- */
-function partsOf(frame: ExecuteFrame): readonly ExecuteFrame[] {
-  const { head, body = nothing, usage, result, nextSequenceNumber = 0 } = frame;
-  if (body.length <= maxPartBytes) return [frame];
-  const parts: ExecuteFrame[] = [{ head, usage, body: body.subarray(0, maxPartBytes), nextSequenceNumber }];
-  let at = maxPartBytes;
-  for (; at + maxPartBytes < body.length; at += maxPartBytes)
-    parts.push({ body: body.subarray(at, at + maxPartBytes), nextSequenceNumber });
-  return [...parts, { body: body.subarray(at), usage, result, nextSequenceNumber }];
-}
-
-const maxPartBytes = 256 * 1024;
-const nothing = new Uint8Array();
-
-/**
  * Creates the frames of an answer from the state of its reader, and remembers what earlier frames
  * reported.
  */
-export class AnswerFrames {
+export class FrameWriter {
   readonly #inputEstimate: number;
   #reported: UsageReport | undefined;
   /** The last reported value. */
@@ -112,6 +94,23 @@ export class AnswerFrames {
 }
 
 const usageStepTokens = 256;
+
+/**
+ * Splits a frame into parts of at most 256 KiB. The first has the head, the last the result. Both
+ * have the usage, in case the client never reads the last.
+ */
+function partsOf(frame: ExecuteFrame): readonly ExecuteFrame[] {
+  const { head, body = nothing, usage, result, nextSequenceNumber = 0 } = frame;
+  if (body.length <= maxPartBytes) return [frame];
+  const parts: ExecuteFrame[] = [{ head, usage, body: body.subarray(0, maxPartBytes), nextSequenceNumber }];
+  let at = maxPartBytes;
+  for (; at + maxPartBytes < body.length; at += maxPartBytes)
+    parts.push({ body: body.subarray(at, at + maxPartBytes), nextSequenceNumber });
+  return [...parts, { body: body.subarray(at), usage, result, nextSequenceNumber }];
+}
+
+const maxPartBytes = 256 * 1024;
+const nothing = new Uint8Array();
 
 /** The new bytes for the client, and the number of the event that follows them. */
 function takeFrom(answer: AnswerReader) {
