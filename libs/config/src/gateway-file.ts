@@ -48,10 +48,10 @@ interface FollowOptions {
   readonly onRefused: (problems: readonly string[]) => void;
 }
 
-// The file is polled because not every file system reports changes, and a symbolic link may point
-// outside a watched folder.
 /**
  * Reads `gateway.yaml` again whenever its text changes, and on SIGHUP, until the signal is aborted.
+ * The file is polled, because not every file system reports changes, and a symbolic link may point
+ * outside a watched folder.
  */
 export async function followGatewayFile(
   source: GatewaySource,

@@ -11,7 +11,17 @@ import {
   undecided,
   WINDOW_MS,
 } from './decide.ts';
-import * as port from './limit-store.ts';
+import {
+  comparedTokens,
+  type DayTotal,
+  type Heartbeat,
+  type LedgerTotal,
+  type LimitStore,
+  maxPendingIds,
+  type OwnAdmission,
+  type ReloadedDay,
+  type Settlement,
+} from './limit-store.ts';
 import { type Admission, MinuteWindow } from './minute-window.ts';
 import { type ReplicaPlace, replicaSilenceMs } from './replica-share.ts';
 
@@ -39,7 +49,7 @@ export interface MemoryLimitStoreOptions {
  * Windows and counters of one process: exact, and bounded in memory. Every method has taken effect
  * when it returns its promise.
  */
-export class MemoryLimitStore implements port.LimitStore {
+export class MemoryLimitStore implements LimitStore {
   readonly #options: Required<MemoryLimitStoreOptions>;
   readonly #windows: LRUCache<string, MinuteWindow>;
   readonly #days: LRUCache<string, DayCounter>;
@@ -53,7 +63,7 @@ export class MemoryLimitStore implements port.LimitStore {
 
   constructor(options: MemoryLimitStoreOptions) {
     const defaults = { maxSettledIds: 100_000, maxRecorded: Infinity, onAdmitted: () => undefined };
-    this.#options = { ...defaults, maxPendingIds: port.maxPendingIds, ...options };
+    this.#options = { ...defaults, maxPendingIds, ...options };
     const time = { ttlResolution: 0, perf: { now: () => options.clock.nowMs() } };
     // Bounded by size instead of `max`, because `max` allocates all memory up front.
     const bounds = { ...time, maxSize: options.maxKeys, sizeCalculation: () => 1 };
@@ -100,7 +110,7 @@ export class MemoryLimitStore implements port.LimitStore {
     return decisionOf(check, facts(), true);
   }
 
-  async settle({ key, requestId, localDay, tokens, hasLedger = false }: port.Settlement): Promise<port.DayTotal> {
+  async settle({ key, requestId, localDay, tokens, hasLedger = false }: Settlement): Promise<DayTotal> {
     const name = nameOf(key, localDay);
     // A settle without tokens does not create a counter.
     const day = tokens === 0 ? this.#days.get(name) : this.#openDay(key, localDay);
@@ -116,7 +126,7 @@ export class MemoryLimitStore implements port.LimitStore {
     return [...(this.#days.get(nameOf(key, localDay))?.pending.keys() ?? [])];
   }
 
-  async reloadDay(key: string, localDay: LocalDay, total: port.LedgerTotal): Promise<port.ReloadedDay> {
+  async reloadDay(key: string, localDay: LocalDay, total: LedgerTotal): Promise<ReloadedDay> {
     const { totalTokens, includedIds, missingIds, force = false, isTentative = false } = total;
     const day = this.#openDay(key, localDay);
     const usedTokens = (day.base ?? 0) + day.settled;
@@ -134,7 +144,7 @@ export class MemoryLimitStore implements port.LimitStore {
     day.total = totalTokens;
     if (day.base === undefined || force || day.pending.size * 2 <= this.#options.maxPendingIds) {
       day.settled = day.pending.values().reduce(plus, 0);
-      day.base = port.comparedTokens(usedTokensBefore, totalTokens, day.settled, unaskedTokens) - day.settled;
+      day.base = comparedTokens(usedTokensBefore, totalTokens, day.settled, unaskedTokens) - day.settled;
     }
     return { usedTokensBefore, usedTokensAfter: day.base + day.settled, pendingTokens: day.settled, unaskedTokens };
   }
@@ -149,7 +159,7 @@ export class MemoryLimitStore implements port.LimitStore {
   }
 
   /** Adds requests that were admitted elsewhere, as long as there is room. */
-  record(admissions: readonly port.OwnAdmission[]): void {
+  record(admissions: readonly OwnAdmission[]): void {
     this.#purge();
     const some = admissions.slice(0, Math.max(0, this.#options.maxRecorded - this.#admissions));
     for (const [key, ofKey] of Map.groupBy(some, (each) => each.key)) {
@@ -172,7 +182,7 @@ export class MemoryLimitStore implements port.LimitStore {
     );
   }
 
-  async heartbeat({ group, replicaId, admissions, lastAnsweredAtMs }: port.Heartbeat): Promise<ReplicaPlace> {
+  async heartbeat({ group, replicaId, admissions, lastAnsweredAtMs }: Heartbeat): Promise<ReplicaPlace> {
     this.record(admissions);
     const nowMs = this.#options.clock.nowMs();
     const heard = this.#groups.get(group) ?? new Map<string, number>();

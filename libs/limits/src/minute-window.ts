@@ -1,5 +1,5 @@
 import { WINDOW_MS, type WindowFacts } from './decide.ts';
-import type * as port from './limit-store.ts';
+import type { OwnAdmission } from './limit-store.ts';
 
 /** A request that took its slot at this instant. */
 export interface Admission {
@@ -16,10 +16,10 @@ export class MinuteWindow {
   /** Ordered by time, the oldest first. */
   #entries: Omit<Admission, 'key'>[] = [];
   /**
-   * How many entries at the start have left. Removing them one by one would move all others each
+   * How many entries at the start have expired. Removing them one by one would move all others each
    * time.
    */
-  #left = 0;
+  #expiredCount = 0;
   readonly #requestIds = new Set<string>();
 
   get size(): number {
@@ -28,7 +28,7 @@ export class MinuteWindow {
 
   /** When each request entered, ordered by time. */
   get entries(): readonly Omit<Admission, 'key'>[] {
-    return this.#entries.slice(this.#left);
+    return this.#entries.slice(this.#expiredCount);
   }
 
   /**
@@ -38,12 +38,15 @@ export class MinuteWindow {
   advance(clockMs: number): number {
     if (this.#newestMs > clockMs + WINDOW_MS) this.#pullBack(clockMs);
     const nowMs = Math.max(clockMs, this.#newestMs);
-    for (let oldest = this.#entries[this.#left]; oldest !== undefined && oldest.enteredMs <= nowMs - WINDOW_MS; ) {
+    for (
+      let oldest = this.#entries[this.#expiredCount];
+      oldest !== undefined && oldest.enteredMs <= nowMs - WINDOW_MS;
+    ) {
       this.#requestIds.delete(oldest.requestId);
-      this.#left += 1;
-      oldest = this.#entries[this.#left];
+      this.#expiredCount += 1;
+      oldest = this.#entries[this.#expiredCount];
     }
-    if (this.#left * 2 > this.#entries.length) this.#replace(this.entries);
+    if (this.#expiredCount * 2 > this.#entries.length) this.#replace(this.entries);
     return nowMs;
   }
 
@@ -61,7 +64,7 @@ export class MinuteWindow {
    * Inserts requests that were admitted elsewhere at their places in time. Existing entries stay as
    * they are.
    */
-  record(admissions: readonly Pick<port.OwnAdmission, 'requestId' | 'ageMs'>[], clockMs: number): void {
+  record(admissions: readonly Pick<OwnAdmission, 'requestId' | 'ageMs'>[], clockMs: number): void {
     this.advance(clockMs);
     let isSorted = true;
     for (const { requestId, ageMs } of admissions) {
@@ -82,7 +85,7 @@ export class MinuteWindow {
   }
 
   facts(limit: number): WindowFacts {
-    const freeing = this.#entries[this.#left + Math.max(0, this.size - limit)];
+    const freeing = this.#entries[this.#expiredCount + Math.max(0, this.size - limit)];
     return { count: this.size, newestMs: this.#entries.at(-1)?.enteredMs, freeingMs: freeing?.enteredMs };
   }
 
@@ -102,6 +105,6 @@ export class MinuteWindow {
 
   #replace(entries: readonly Omit<Admission, 'key'>[]): void {
     this.#entries = [...entries];
-    this.#left = 0;
+    this.#expiredCount = 0;
   }
 }

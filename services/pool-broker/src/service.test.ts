@@ -398,7 +398,7 @@ describe('a model that its provider does not offer', () => {
     expect(account?.cooldowns).toMatchObject([{ model: 'gpt-5.5', reason: AttemptResult.MODEL_UNAVAILABLE }]);
     const { candidates } = await pools.explain({ model: 'gateway/sterk' });
     expect(candidates[0]?.accounts.find(({ account }) => account?.id === tried[0])?.reason).toMatch(
-      /^cooling until 2026-11-20T12:1.* after its provider did not offer gpt-5\.5 to it$/,
+      /^cooling until 2026-11-20T12:1.* because its provider does not offer it gpt-5\.5$/,
     );
   });
 });
@@ -579,7 +579,7 @@ describe('a session', () => {
       expect(await boundReason()).toBe('the session is bound to another account');
     }
     clock.advanceMs(1);
-    expect(await boundReason()).toBe('another account has as much spare capacity, or more');
+    expect(await boundReason()).toBe('another account has at least as much spare capacity');
   });
 });
 

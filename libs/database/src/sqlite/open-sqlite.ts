@@ -36,7 +36,7 @@ export interface SqliteOptions {
  * the process; the last ones may not survive a power failure.
  */
 export function openSqlite(path: string, { checkpointMs, metrics }: SqliteOptions = {}): GatewayDatabase {
-  const driver = new WriteFirstDriver(path, checkpointMs, metrics);
+  const driver = new WriteLockDriver(path, checkpointMs, metrics);
   const database = new Kysely<Database>({
     ...(metrics && { log: measureQueries(metrics, 'sqlite') }),
     dialect: {
@@ -57,14 +57,14 @@ export function openSqlite(path: string, { checkpointMs, metrics }: SqliteOption
  */
 export async function writeToSqlite<T>(database: GatewayDatabase, write: (sql: SQLTagStore) => T): Promise<T> {
   const driver = drivers.get(database);
-  if (driver === undefined) throw new Error('The database was not opened as one of SQLite.');
+  if (driver === undefined) throw new Error('The database was not opened by openSqlite.');
   // Nothing can interleave with the statements of one turn of the event loop.
   if (!driver.isInTransaction) return driver.write(write);
   // There is only one connection: holding it locks out other transactions.
   return await database.connection().execute(async () => driver.write(write));
 }
 
-const drivers = new WeakMap<GatewayDatabase, WriteFirstDriver>();
+const drivers = new WeakMap<GatewayDatabase, WriteLockDriver>();
 
 /**
  * 64 MiB: at this size commits make checkpoints after all, in case the thread can't keep up or has
@@ -76,7 +76,7 @@ const maxLogPages = 16_384;
  * Takes the write lock when a transaction begins. A transaction that reads first and writes later
  * would fail at once if another process wrote in between; this one waits instead.
  */
-class WriteFirstDriver extends SqliteDriver {
+class WriteLockDriver extends SqliteDriver {
   readonly #checkpoints = new AsyncDisposableStack();
   readonly #measure: ReturnType<typeof databaseOperations> | undefined;
   #file: DatabaseSync | undefined;

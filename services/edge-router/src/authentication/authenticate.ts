@@ -14,9 +14,9 @@ export type AuthHeader = 'authorization' | 'x-api-key';
 
 /**
  * Identifies the sender of a request. Clients also send keys of other services, so only a text in
- * the format of our tokens counts. The endpoint's own header is read first; if its token is unknown,
- * the other header is not tried. Throws `unauthorized`; texts that are not our tokens fail by their
- * checksum, without a lookup.
+ * the format of our tokens counts. The endpoint's own header is read first; if its token is
+ * unknown, the other header is not tried. Throws `unauthorized`; texts that are not our tokens fail
+ * by their checksum, without a lookup.
  * @see spec "Authentication"
  */
 export async function authenticate(

@@ -131,8 +131,8 @@ export class BodyMemory {
   }
 
   /**
-   * Grants what is possible. After a refusal, the others wait until the refused request has released
-   * its memory.
+   * Grants what is possible. After a refusal, the others wait until the refused request has
+   * released its memory.
    */
   #serve(): void {
     for (;;) {

@@ -93,8 +93,8 @@ function messagesBody({ upstreamStatus, upstreamCode, message }: GatewayError, s
 }
 
 function retryHeaders(error: GatewayError, status: number, nowMs: number): Record<string, string> {
-  // Waiting does not make a token valid or an answer smaller: without this header, agents repeat the
-  // request for most of a minute before they report the error.
+  // Waiting does not make a token valid or an answer smaller: without this header, agents repeat
+  // the request for most of a minute before they report the error.
   if (status === 401 || error.isFinal) return { 'x-should-retry': 'false' };
   const { retryAtMs, limit } = error;
   return {

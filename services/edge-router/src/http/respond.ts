@@ -132,8 +132,8 @@ export function clientSignal(response: ServerResponse): AbortSignal {
 }
 
 /**
- * Resolves when the operating system has the whole answer, or its client has disconnected. Resolves at once
- * for an answer that has not ended.
+ * Resolves when the operating system has the whole answer, or its client has disconnected. Resolves
+ * at once for an answer that has not ended.
  */
 export async function untilSentOrDisconnected(response: ServerResponse, signal: AbortSignal): Promise<void> {
   const isUnderWay = response.writableEnded && !response.writableFinished && !signal.aborted;

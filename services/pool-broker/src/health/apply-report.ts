@@ -65,12 +65,12 @@ function withoutDisproved(health: AccountHealth, attempt: ReportedAttempt): Acco
   const isOfServed = (cooldown: Cooldown) =>
     cooldown.feature === undefined ? concerns(cooldown, { model: attempt.model }) : isProbedBy(cooldown, attempt);
   const isServed = (cooldown: Cooldown) => result === 'succeeded' && isOfServed(cooldown);
-  const isRefuted = (cooldown: Cooldown) =>
+  const isDisproved = (cooldown: Cooldown) =>
     startedAfter(cooldown, attempt) && (isServed(cooldown) || hasRoom(cooldown));
-  const refuted = health.cooldowns.filter(isRefuted);
-  if (refuted.length === 0) return health;
-  const cooldowns = health.cooldowns.filter((cooldown) => !refuted.includes(cooldown));
-  const errorAverage = refuted.some((cooldown) => causeOf(cooldown) === 'errors') ? 0 : health.errorAverage;
+  const disproved = health.cooldowns.filter(isDisproved);
+  if (disproved.length === 0) return health;
+  const cooldowns = health.cooldowns.filter((cooldown) => !disproved.includes(cooldown));
+  const errorAverage = disproved.some((cooldown) => causeOf(cooldown) === 'errors') ? 0 : health.errorAverage;
   return { ...health, cooldowns, errorAverage };
 }
 

@@ -42,7 +42,7 @@ function passedOverText(selection: Selection | undefined, candidate: Candidate, 
   if (chosen.boundAccountId === view.account.id) return 'the session is bound to another account';
   if (probe) return 'the request probes whether another account has recovered';
   if (failsTooOften) return 'too many of its recent attempts failed';
-  return 'another account has as much spare capacity, or more';
+  return 'another account has at least as much spare capacity';
 }
 
 /**
@@ -53,9 +53,9 @@ export function skipReasonText(skipReason: SkipReason, withTimes: boolean): stri
   const until = (epochMs: number) => (withTimes ? ` until ${new Date(epochMs).toISOString()}` : '');
   switch (skipReason.kind) {
     case 'cooling':
-      return `cooling${until(skipReason.cooldown.untilMs)} ${afterText(skipReason.cooldown)}`;
+      return `cooling${until(skipReason.cooldown.untilMs)} ${causeText(skipReason.cooldown)}`;
     case 'probing':
-      return `probing${withTimes ? ': one request is testing whether it has recovered' : ''} ${afterText(skipReason.cooldown)}`;
+      return `probing${withTimes ? ': one request is testing whether it has recovered' : ''} ${causeText(skipReason.cooldown)}`;
     case 'pool_paused':
       return `the whole pool is paused${until(skipReason.untilMs)} after ${failureWords[skipReason.cooldown.reason]}`;
     case 'tried':
@@ -74,8 +74,8 @@ const skipReasonWords = {
   model_not_served: 'its configuration does not include this model',
 };
 
-function afterText({ reason, model, feature, givenByProvider, window }: Cooldown): string {
-  if (isLack(reason)) return `after its provider did not offer ${feature ?? model} to it`;
+function causeText({ reason, model, feature, givenByProvider, window }: Cooldown): string {
+  if (isLack(reason)) return `because its provider does not offer it ${feature ?? model}`;
   const scope = model === '' ? '' : ` for ${model}`;
   const quota = window === undefined ? '' : ` of the ${window} window`;
   const source = givenByProvider ? ' (reset named by the provider)' : '';

@@ -93,11 +93,12 @@ function samplesOf(accounts: readonly Account[], model: string): ModelAccounts {
 
 const samplesOfPool = new WeakMap<readonly Account[], LRUCache<string, ModelAccounts>>();
 
-// This only determines which accounts a request examines: health decides whether an account takes
-// it, and a refusal requires all accounts to refuse.
 /**
  * The accounts that may serve a model, of which a request examines a few. An account that was found
  * limited is not drawn for a second.
+ *
+ * This only determines which accounts a request examines: health decides whether an account takes
+ * it, and a refusal requires all accounts to refuse.
  */
 class ModelAccounts {
   readonly serving: readonly Account[];

@@ -9,11 +9,11 @@ export interface LiveList {
   readonly leftOut: number;
 }
 
-/** More rows are not readable; older requests are in the pages of the list. */
-const mostShown = 60;
+/** Nobody can read more rows; the pages of the list have older requests. */
+const maxShown = 60;
 /**
- * The most requests in one message: a list that moves faster cannot be read, and costs the browser
- * a core.
+ * The maximum number of requests in one message. Nobody can read a list that moves faster, and it
+ * would occupy a core in the browser.
  */
 export const mostAtOnce = 12;
 
@@ -23,7 +23,7 @@ export function listWith(
 ): LiveList {
   if (requests.length === 0 && leftOut === 0) return before;
   const read = requests.slice(-mostAtOnce);
-  const newest = [...read.toReversed(), ...before.newest].slice(0, mostShown);
+  const newest = [...read.toReversed(), ...before.newest].slice(0, maxShown);
   return { newest, leftOut: before.leftOut + leftOut + requests.length - read.length };
 }
 

@@ -166,7 +166,7 @@ function UsagePanel({
         </Fact>
         {recorded !== undefined && (
           <>
-            <Fact name="Outcome">{outcomes[recorded.outcome]}</Fact>
+            <Fact name="Ledger outcome">{outcomes[recorded.outcome]}</Fact>
             <Fact name="Answered by">
               {recorded.accountId === '' ? 'No account' : `${recorded.model} with ${recorded.accountId}`}
             </Fact>

@@ -82,7 +82,6 @@ export const endpoints = [
 export const statuses = [
   '200',
   '4xx',
-  '401',
   '404',
   '408',
   '413',

@@ -13,7 +13,7 @@ import { formatMoment } from '../../ui/time.tsx';
 /** How sentences about requests format times in the console. */
 export const wording: Wording = { moment: formatMoment, duration: durationText };
 
-/** How a request ended, in two words: "Rejected 429". */
+/** How a request ended, with its status: "Rejected 429". */
 export function endingOf({ ending, status }: Pick<RequestLogged, 'ending' | 'status'>): { tone: Tone; text: string } {
   const { tone, word } = endings[ending];
   return { tone, text: `${word} ${status}` };

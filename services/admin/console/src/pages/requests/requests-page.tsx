@@ -28,7 +28,7 @@ export function RequestsPage() {
   const filters = filtersOf(params);
   const search = searchOf(filters);
   const { token } = filters;
-  // Only the past: requests that end from now on can't match.
+  // The range is in the past, so requests that end from now on can't match.
   const isPast = filters.until !== '';
   const list = useInfiniteQuery(
     RequestService.method.listRequests,
@@ -137,7 +137,7 @@ const columns: readonly Column<RequestListing>[] = [
     ),
   },
   {
-    label: 'Outcome',
+    label: 'Ending',
     render: ({ request }) => {
       if (request === undefined) return null;
       const { tone, text } = endingOf(request);
@@ -181,10 +181,10 @@ const columns: readonly Column<RequestListing>[] = [
     label: 'First token',
     align: 'end',
     render: ({ request }) => (
-      <span className={request?.slow ? 'slow' : undefined}>{msOr(request?.times?.firstByte)}</span>
+      <span className={request?.slow ? 'slow' : undefined}>{durationOrDash(request?.times?.firstByte)}</span>
     ),
   },
-  { label: 'Duration', align: 'end', render: ({ request }) => msOr(request?.times?.ended) },
+  { label: 'Duration', align: 'end', render: ({ request }) => durationOrDash(request?.times?.ended) },
   {
     label: 'Tokens',
     align: 'end',
@@ -197,6 +197,6 @@ const columns: readonly Column<RequestListing>[] = [
   },
 ];
 
-function msOr(ms: number | undefined): string {
+function durationOrDash(ms: number | undefined): string {
   return ms === undefined ? '–' : durationText(ms);
 }
