@@ -51,12 +51,12 @@ function parsed(text: string) {
  * text.
  */
 function shortened(problems: readonly string[]): readonly string[] {
-  const first = problems.slice(0, mostProblems).map((text) => {
+  const first = problems.slice(0, maxProblems).map((text) => {
     return text.length > longestProblem ? `${text.slice(0, longestProblem)}…` : text;
   });
   const left = problems.length - first.length;
   return left === 0 ? first : [...first, `and ${left} more`];
 }
 
-const mostProblems = 100;
+const maxProblems = 100;
 const longestProblem = 500;

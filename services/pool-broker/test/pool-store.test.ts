@@ -137,8 +137,8 @@ describe.each([
 
   it('gives a caller no more leases than it may have of a pool, though its requests come together', async () => {
     const { store } = await subject();
-    const take = (n: number, mostOfCaller?: number) =>
-      store.takeLease({ ...leaseOf(n % 2 === 0 ? 'p/a' : 'p/b', `lease ${n}`), ...(mostOfCaller && { mostOfCaller }) });
+    const take = (n: number, maxPerCaller?: number) =>
+      store.takeLease({ ...leaseOf(n % 2 === 0 ? 'p/a' : 'p/b', `lease ${n}`), ...(maxPerCaller && { maxPerCaller }) });
     const taken = await Promise.all(Array.from({ length: 10 }, (_, n) => take(n, 3)));
     expect(taken.filter(Boolean)).toHaveLength(3);
     const [first = expect.fail('one was taken')] = taken.flatMap((isTaken, n) => (isTaken ? [n] : []));

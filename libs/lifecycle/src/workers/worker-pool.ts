@@ -179,7 +179,7 @@ async function portForWorkers(host: string, port: number): Promise<number> {
   return typeof address === 'object' && address !== null ? address.port : port;
 }
 
-const mostWorkers = 256;
+const maxWorkers = 256;
 
 /**
  * Number of worker processes in a setting: a whole number, or `auto` for one per core. Default: 1.
@@ -188,7 +188,7 @@ export function readWorkerCount(reader: EnvReader, setting: string, flag = ''): 
   const text = reader.string(setting, '1');
   if (text === 'auto') return availableParallelism();
   const count = Number(text);
-  if (Number.isInteger(count) && count >= 1 && count <= mostWorkers) return count;
-  reader.problem(`${setting}${flag} must be auto or a number from 1 to ${mostWorkers}, not "${text}".`);
+  if (Number.isInteger(count) && count >= 1 && count <= maxWorkers) return count;
+  reader.problem(`${setting}${flag} must be auto or a number from 1 to ${maxWorkers}, not "${text}".`);
   return 1;
 }

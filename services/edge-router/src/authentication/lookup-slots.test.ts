@@ -7,7 +7,7 @@ const tooMany = expect.objectContaining({ code: 'providers_unavailable' });
 
 /** Lookups that end when the test says so, and the order in which they ran. */
 function setUp(options: Partial<ConstructorParameters<typeof LookupSlots>[0]> = {}) {
-  const slots = new LookupSlots({ waitMs: 1_000, atATime: 2, mostOfPeer: 5, mostWaiting: 12, ...options });
+  const slots = new LookupSlots({ waitMs: 1_000, atATime: 2, maxPerPeer: 5, maxWaiting: 12, ...options });
   const running: { readonly peer: string; readonly end: (fails: boolean) => void }[] = [];
   const begun: string[] = [];
   const ask = (peer: string, name = peer) =>

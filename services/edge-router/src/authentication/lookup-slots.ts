@@ -6,9 +6,9 @@ export interface LookupSlotsOptions {
   /** How many run concurrently. */
   readonly atATime?: number;
   /** How many of one peer may wait. */
-  readonly mostOfPeer?: number;
+  readonly maxPerPeer?: number;
   /** How many may wait in total. */
-  readonly mostWaiting?: number;
+  readonly maxWaiting?: number;
 }
 
 /**
@@ -21,10 +21,10 @@ export class LookupSlots {
   #running = 0;
   #waiting = 0;
   /** Waiting lookups by peer; the peer whose turn is next comes first. */
-  readonly #lines = new Map<string, Set<() => void>>();
+  readonly #queues = new Map<string, Set<() => void>>();
 
   constructor(options: LookupSlotsOptions) {
-    this.#options = { atATime: 16, mostOfPeer: 500, mostWaiting: 10_000, ...options };
+    this.#options = { atATime: 16, maxPerPeer: 500, maxWaiting: 10_000, ...options };
   }
 
   /**
@@ -43,13 +43,13 @@ export class LookupSlots {
 
   /** Resolves when a slot is passed on to this lookup. */
   async #turn(peer: string): Promise<void> {
-    const { waitMs, mostOfPeer, mostWaiting } = this.#options;
-    const line = this.#lines.get(peer) ?? new Set();
-    if (line.size >= mostOfPeer || this.#waiting >= mostWaiting) throw tooMany();
+    const { waitMs, maxPerPeer, maxWaiting } = this.#options;
+    const queue = this.#queues.get(peer) ?? new Set();
+    if (queue.size >= maxPerPeer || this.#waiting >= maxWaiting) throw tooMany();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const leave = () => {
-      line.delete(enter);
-      if (line.size === 0) this.#lines.delete(peer);
+      queue.delete(enter);
+      if (queue.size === 0) this.#queues.delete(peer);
       this.#waiting -= 1;
       clearTimeout(timer);
     };
@@ -61,8 +61,8 @@ export class LookupSlots {
       leave();
       reject(tooMany());
     }, waitMs);
-    line.add(enter);
-    this.#lines.set(peer, line);
+    queue.add(enter);
+    this.#queues.set(peer, queue);
     this.#waiting += 1;
     return promise;
   }
@@ -78,16 +78,16 @@ export class LookupSlots {
   }
 
   #passToNext(): void {
-    const [next] = this.#lines;
+    const [next] = this.#queues;
     if (next === undefined) {
       this.#running -= 1;
       return;
     }
-    const [peer, line] = next;
+    const [peer, queue] = next;
     // Moves the peer to the end of the round.
-    this.#lines.delete(peer);
-    this.#lines.set(peer, line);
-    const [enter] = line;
+    this.#queues.delete(peer);
+    this.#queues.set(peer, queue);
+    const [enter] = queue;
     enter?.();
   }
 }

@@ -286,11 +286,11 @@ describe('readBody', () => {
     await new Promise<void>((resolve) => under.listen(0, '127.0.0.1', resolve));
     const { port: ownPort } = under.address() as AddressInfo;
     let maxBytes = 0;
-    let mostOfDecoders = 0;
+    let maxOfDecoders = 0;
     const watch = setInterval(() => {
       const ofBodies = bodies.values().reduce((sum, { bytes }) => sum + bytes, 0);
       maxBytes = Math.max(maxBytes, ofBodies);
-      mostOfDecoders = Math.max(mostOfDecoders, roomy.usedBytes - ofBodies);
+      maxOfDecoders = Math.max(maxOfDecoders, roomy.usedBytes - ofBodies);
     });
     const post = () =>
       fetch(`http://127.0.0.1:${ownPort}`, { method: 'POST', headers: { 'content-encoding': 'br' }, body: bomb });
@@ -301,8 +301,8 @@ describe('readBody', () => {
     expect(maxBytes).toBeGreaterThan(500_000);
     expect(maxBytes).toBeLessThanOrEqual(2 * decoded.limitBytes);
     // The body's window is 4 MiB.
-    expect(mostOfDecoders).toBeGreaterThan(4 * 1024 * 1024);
-    expect(mostOfDecoders).toBeLessThanOrEqual(16 * 9 * 1024 * 1024);
+    expect(maxOfDecoders).toBeGreaterThan(4 * 1024 * 1024);
+    expect(maxOfDecoders).toBeLessThanOrEqual(16 * 9 * 1024 * 1024);
     expect(roomy.usedBytes).toBe(0);
   });
 

@@ -114,16 +114,16 @@ describe('BodyMemory with thousands of requests that wait', () => {
     });
     const served = requests.map((request) => request.take(16 * 1024));
     expect(memory.waiting).toBe(4_000);
-    expect(visits / requests.length).toBeLessThan(mostVisits);
+    expect(visits / requests.length).toBeLessThan(maxVisits);
     visits = 0;
     // Room becomes free, but never enough for one of them.
     for (const allocation of brief) allocation[Symbol.dispose]();
     expect(memory.waiting).toBe(4_000);
-    expect(visits / changes).toBeLessThan(mostVisits);
+    expect(visits / changes).toBeLessThan(maxVisits);
     visits = 0;
     first[Symbol.dispose]();
     await Promise.all(served);
-    expect(visits / requests.length).toBeLessThan(mostVisits);
+    expect(visits / requests.length).toBeLessThan(maxVisits);
     for (const request of requests) request[Symbol.dispose]();
     expect(memory.usedBytes).toBe(64 * MiB - 4 * changes);
   });
@@ -131,4 +131,4 @@ describe('BodyMemory with thousands of requests that wait', () => {
 
 const changes = 500;
 /** For each arriving request, each change, and each request that is served. */
-const mostVisits = 60;
+const maxVisits = 60;

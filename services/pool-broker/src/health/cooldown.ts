@@ -68,11 +68,11 @@ export function withCooldown(health: AccountHealth, cooldown: Cooldown, rules: H
 /** Bounded, because clients may make up names of models, and each would be remembered. */
 function withoutOldLacks(cooldowns: readonly Cooldown[]): readonly Cooldown[] {
   const lacks = cooldowns.filter((cooldown) => causeOf(cooldown) === 'lack');
-  const tooMany = new Set(lacks.toSorted((one, other) => one.sinceMs - other.sinceMs).slice(0, -mostLacks));
+  const tooMany = new Set(lacks.toSorted((one, other) => one.sinceMs - other.sinceMs).slice(0, -maxLacks));
   return tooMany.size === 0 ? cooldowns : cooldowns.filter((cooldown) => !tooMany.has(cooldown));
 }
 
-const mostLacks = 50;
+const maxLacks = 50;
 
 function outlasts(previous: Cooldown, next: Cooldown): boolean {
   return previous.untilMs > next.untilMs || (previous.untilMs === next.untilMs && previous.givenByProvider);

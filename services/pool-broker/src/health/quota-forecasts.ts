@@ -80,15 +80,13 @@ const exactLooks = 400_000;
  * result lies within a twentieth of the exact time.
  */
 function sampleOf(supplies: readonly Supply[], nowMs: number): readonly Supply[] {
-  if (supplies.length <= mostAccounts) return supplies;
+  if (supplies.length <= maxAccounts) return supplies;
   const sorted = supplies.toSorted((one, other) => usableOf(other, nowMs) - usableOf(one, nowMs));
-  const step = sorted.length / mostAccounts;
-  return Array.from({ length: mostAccounts }, (_, n) => sorted[Math.floor(n * step)]).filter(
-    (one) => one !== undefined,
-  );
+  const step = sorted.length / maxAccounts;
+  return Array.from({ length: maxAccounts }, (_, n) => sorted[Math.floor(n * step)]).filter((one) => one !== undefined);
 }
 
-const mostAccounts = 64;
+const maxAccounts = 64;
 
 /** The remaining quotas of one account. The estimate advances it in time. */
 interface Supply {

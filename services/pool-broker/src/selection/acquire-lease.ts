@@ -9,7 +9,7 @@ import type { Broker } from './broker.ts';
 import { skipReasonText } from './explain-model.ts';
 import { type Asking, affinityIdOf, readCandidate } from './read-candidates.ts';
 import type { CandidateView, Chosen, Examination, Selection, SelectionRequest } from './select-account.ts';
-import { askAnyway, mostOfCaller, selectAccount } from './select-account.ts';
+import { askAnyway, maxPerCaller, selectAccount } from './select-account.ts';
 import { settleAttempt } from './settle-attempt.ts';
 
 type LeaseRequest = Omit<AcquireRequest, '$typeName' | 'requestId' | 'attempts' | 'formats'> & {
@@ -171,9 +171,9 @@ async function takeLease(broker: Broker, chosen: Chosen, taker: LeaseTaker): Pro
   const { pool, model } = chosen.candidate.candidate;
   const { id: accountId, maxConcurrency } = chosen.view.account;
   const { leaseTtlMs } = configuration.settings;
-  const most = mostOfCaller(chosen.candidate, { nowMs: broker.clock.nowMs(), rules: configuration.settings });
+  const max = maxPerCaller(chosen.candidate, { nowMs: broker.clock.nowMs(), rules: configuration.settings });
   // Concurrent requests have all seen the same places as free.
-  const caps = { maxConcurrency, mostOfCaller: most === 'undecided' ? Number.POSITIVE_INFINITY : most };
+  const caps = { maxConcurrency, maxPerCaller: max === 'undecided' ? Number.POSITIVE_INFINITY : max };
   const lease = { leaseId, accountId, pool: pool.name, model, caller, leaseTtlMs, ...caps };
   if (!(await store.takeLease(lease))) return false;
   if ((!chosen.probe && !chosen.poolProbe) || (await takeProbes(broker, chosen, taker))) return true;

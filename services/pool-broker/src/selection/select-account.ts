@@ -126,9 +126,9 @@ function poolSkipReason(
     const untilMs = pool.kind === 'cooling' ? cooldown.untilMs : pool.freeAtMs;
     return { kind: 'pool_paused', cooldown, untilMs, probeAtMs: untilMs };
   }
-  const most = mostOfCaller(candidate, request);
-  if (most === 'undecided') return 'undecided';
-  const isUsedUp = candidate.callerShare !== undefined && candidate.callerShare.inFlight >= most;
+  const max = maxPerCaller(candidate, request);
+  if (max === 'undecided') return 'undecided';
+  const isUsedUp = candidate.callerShare !== undefined && candidate.callerShare.inFlight >= max;
   return isUsedUp ? { kind: 'share_used_up', retryAtMs: anyTime } : undefined;
 }
 
@@ -136,7 +136,7 @@ function poolSkipReason(
  * How many requests a caller may have in flight in a shared pool: enough that a reserve is left for
  * others, but never less than an equal part. Undecided when a sample does not show ample capacity.
  */
-export function mostOfCaller(
+export function maxPerCaller(
   { accounts, candidate: { model }, callerShare, sampled }: CandidateView,
   { nowMs, rules: { callerReserveShare: callerReserve } }: Pick<SelectionRequest, 'nowMs' | 'rules'>,
 ): number | 'undecided' {

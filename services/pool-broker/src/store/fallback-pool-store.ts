@@ -104,7 +104,7 @@ export function withFallback(shared: PoolStore, clock: Clock, onFallback: (throw
     takeLease(lease) {
       const take = async () => {
         const isTaken = await shared.takeLease(lease);
-        const uncapped = { maxConcurrency: Number.POSITIVE_INFINITY, mostOfCaller: Number.POSITIVE_INFINITY };
+        const uncapped = { maxConcurrency: Number.POSITIVE_INFINITY, maxPerCaller: Number.POSITIVE_INFINITY };
         if (isTaken) await snapshot.takeLease({ ...lease, ...uncapped });
         return isTaken;
       };

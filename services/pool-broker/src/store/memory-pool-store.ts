@@ -73,7 +73,7 @@ export class MemoryPoolStore implements PoolStore {
     if (this.hasLease(lease.leaseId)) return true;
     if ((this.#inFlight.get(lease.accountId) ?? 0) >= lease.maxConcurrency) return false;
     const ofCaller = this.#inFlight.get(callerKey(lease.pool, lease.caller)) ?? 0;
-    if (ofCaller >= (lease.mostOfCaller ?? Number.POSITIVE_INFINITY)) return false;
+    if (ofCaller >= (lease.maxPerCaller ?? Number.POSITIVE_INFINITY)) return false;
     this.#begin(lease, this.#clock.nowMs());
     return true;
   }

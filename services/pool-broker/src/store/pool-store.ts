@@ -117,7 +117,7 @@ export interface NewLease extends LeaseRenewal {
    * The maximum number of leases that its caller may have in the pool, including this one. Absent:
    * unlimited.
    */
-  readonly mostOfCaller?: number;
+  readonly maxPerCaller?: number;
 }
 
 export interface Settlement {

@@ -98,8 +98,8 @@ export async function openRedisPoolStore(options: RedisPoolStoreOptions): Promis
     changePoolHealth: (pool, next) => change(keys.pool(pool).health, next, storedPoolHealth),
 
     async takeLease(lease) {
-      const { leaseId, accountId, maxConcurrency, mostOfCaller = Number.POSITIVE_INFINITY, leaseTtlMs } = lease;
-      const caps = [maxConcurrency, mostOfCaller].map((cap) => (Number.isFinite(cap) ? cap : -1));
+      const { leaseId, accountId, maxConcurrency, maxPerCaller = Number.POSITIVE_INFINITY, leaseTtlMs } = lease;
+      const caps = [maxConcurrency, maxPerCaller].map((cap) => (Number.isFinite(cap) ? cap : -1));
       const sets = [keys.account(accountId).leases, ...keys.requestSets(lease)];
       return (await run('takeLease', sets, [leaseId, clock.nowMs(), leaseTtlMs, ...caps])) === 1;
     },

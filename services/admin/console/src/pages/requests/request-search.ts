@@ -79,20 +79,7 @@ export const endpoints = [
   '/v1/responses',
 ] as const;
 
-export const statuses = [
-  '200',
-  '4xx',
-  '404',
-  '408',
-  '413',
-  '422',
-  '429',
-  '499',
-  '5xx',
-  '502',
-  '503',
-  '529',
-] as const;
+export const statuses = ['200', '4xx', '404', '408', '413', '422', '429', '499', '5xx', '502', '503', '529'] as const;
 
 function statusOf(text: string): number {
   const digits = /^[1-5]xx$/i.test(text) ? `${text[0]}00` : text;
