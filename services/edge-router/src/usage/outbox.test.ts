@@ -224,7 +224,7 @@ describe('Outbox', () => {
   });
 
   it('writes nothing of an end that is delivered at once but that its open row is gone', async () => {
-    const edge = await startEdge({ maintenanceMs: 60_000 });
+    const edge = await startEdge({ maintainMs: 60_000 });
     edge.outbox.open(usageEvent('r1', LedgerOutcome.UNSPECIFIED));
     await turn();
     const kinds = edge.writtenStates();

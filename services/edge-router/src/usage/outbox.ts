@@ -24,7 +24,7 @@ const defaults = {
   /** How long it continues to deliver when it is closed. */
   lastDeliveryMs: 1_000,
   /** How often it looks for files of dead processes, and retries a failed disk. */
-  maintenanceMs: 1_000,
+  maintainMs: 1_000,
 };
 
 /** With more rows to deliver, all except the next batch are kept only in the file. */
@@ -106,9 +106,7 @@ export class Outbox implements AsyncDisposable {
     await row.settled.promise;
   }
 
-  /**
-   * Takes a log entry, delivered with the next usage or within `maintenanceMs`. False without room.
-   */
+  /** Takes a log entry: it goes with the next usage, or within `maintainMs`. False without room. */
   log(log: RequestLogged): boolean {
     if (this.#isDiskFailing || this.#waitingRows >= maxRowsWithLogs) return false;
     const row = this.#change(log, 'final');
@@ -159,10 +157,7 @@ export class Outbox implements AsyncDisposable {
     this.#scheduleEndOfTurn();
   }
 
-  /**
-   * Writes a final row only once its delivery turns out to be slow. If delivery is already known to
-   * be slow, the row is written now.
-   */
+  /** Writes a final row only once its delivery is slow; at once if delivery is known to be slow. */
   #defer(row: PendingRow): void {
     if (this.#isSinkLate || this.#isDiskFailing || this.#stop.signal.aborted) return;
     if (this.#changed.delete(row)) this.#deferred.add(row);
@@ -253,14 +248,14 @@ export class Outbox implements AsyncDisposable {
 
   /** Delivers the rows in memory, a batch at a time, until it is stopped. */
   async #deliver(): Promise<void> {
-    const { retryMs, maintenanceMs } = this.#options;
+    const { retryMs, maintainMs } = this.#options;
     let [pauseMs, sentMs] = [retryMs, 0];
     for (;;) {
       await this.#due.promise;
       if (this.#stop.signal.aborted) return;
       this.#due = Promise.withResolvers();
       const batch = this.#queue.values().take(batchRows).toArray();
-      const canWait = performance.now() - sentMs < maintenanceMs && !this.#closing.signal.aborted;
+      const canWait = performance.now() - sentMs < maintainMs && !this.#closing.signal.aborted;
       if (batch.length === 0 || (canWait && batch.every(({ message }) => isLog(message)))) continue;
       sentMs = performance.now();
       if (await this.#send(batch)) {
@@ -306,7 +301,7 @@ export class Outbox implements AsyncDisposable {
     const { signal } = this.#stop;
     while (!signal.aborted) {
       await work().catch((fault) => this.#options.events.faulted(fault));
-      await sleep(this.#options.maintenanceMs, undefined, { signal, ref: false }).catch(() => undefined);
+      await sleep(this.#options.maintainMs, undefined, { signal, ref: false }).catch(() => undefined);
     }
   }
 

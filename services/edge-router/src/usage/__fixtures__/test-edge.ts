@@ -80,7 +80,7 @@ export class TestEdge implements AsyncDisposable {
       synchronous: 'off',
       memoryEvents: 10_000,
       retryMs: 2,
-      maintenanceMs: 2,
+      maintainMs: 2,
       lastDeliveryMs: 50,
       openFile,
       ...options,

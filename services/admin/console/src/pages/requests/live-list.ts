@@ -9,11 +9,11 @@ export interface LiveList {
   readonly leftOut: number;
 }
 
-/** Nobody can read more rows; the pages of the list have older requests. */
+/** More rows can't be read at a glance; the pages of the list have older requests. */
 const maxShown = 60;
 /**
- * The maximum number of requests in one message. Nobody can read a list that moves faster, and it
- * would occupy a core in the browser.
+ * The maximum number of requests in one message. A list that moves faster can't be read, and would
+ * occupy a core in the browser.
  */
 export const mostAtOnce = 12;
 
