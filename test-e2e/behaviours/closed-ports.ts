@@ -34,7 +34,7 @@ export function closedPortsBehaviour(gateway: () => ServicesTopology): void {
       const { adminUrl } = portsOf(name);
       expect(await ask(`${adminUrl}/livez`)).toEqual({ status: 200, body: 'ok\n' });
       expect(await ask(`${adminUrl}/readyz`)).toEqual({ status: 200, body: 'ok\n' });
-      const refused = { status: 403, body: 'This needs a client certificate of the authority in TLS_CA_FILE.\n' };
+      const refused = { status: 403, body: 'A client certificate from the authority in TLS_CA_FILE is required.\n' };
       expect(await ask(`${adminUrl}/metrics`)).toEqual(refused);
       // Settings of services are only for the admin service; its own port has pages at that path.
       if (name !== 'admin') expect((await ask(`${adminUrl}/settings`)).status).toBe(403);

@@ -239,7 +239,7 @@ export interface QuotaWindow {
 export interface AttemptFailure {
   readonly result: AttemptResult;
   /** The provider's complaint; absent when it gave none. */
-  readonly meaning?: ErrorMeaning | undefined;
+  readonly meaning?: ErrorMeaning;
   /** Epoch milliseconds at which the account is available again, according to the provider. */
   readonly retryAtMs: number | undefined;
   /** True when the limit applies to this model only. */

@@ -44,7 +44,7 @@ export interface AttemptPlan extends Pick<AdmittedRequest, 'requestId' | 'signal
   readonly formats: readonly ProviderFormat[];
   readonly affinityKey: string;
   /** The names of requested features that some accounts may lack. Absent: none. */
-  readonly features?: readonly string[] | undefined;
+  readonly features?: readonly string[];
   /** The token's opaque key: the broker divides a scarce pool among callers. */
   readonly caller: string;
   /**
