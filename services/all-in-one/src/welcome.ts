@@ -59,11 +59,21 @@ export async function knownToBroker(
 ): Promise<Pick<Welcome, 'pools' | 'model'>> {
   const { accounts } = await broker.listAccounts({});
   const used = pools
-    .map(({ name, baseUrl }) => ({ name, baseUrl, accounts: accounts.filter(({ pool }) => pool === name).length }))
+    .map(({ name, baseUrl }) => ({
+      name,
+      baseUrl: withoutSecrets(baseUrl),
+      accounts: accounts.filter(({ pool }) => pool === name).length,
+    }))
     .filter((pool) => pool.accounts > 0);
   const reports = await firstReports(broker, used);
   const { models } = await broker.listModels({});
   return { pools: used.map((pool) => ({ ...pool, models: outcomeOf(reports.get(pool.name)) })), model: models[0]?.id };
+}
+
+/** A URL may have a password, or a key in its query. */
+function withoutSecrets(url: string): string {
+  const { origin, pathname } = new URL(url);
+  return `${origin}${pathname}`;
 }
 
 /** Waits for the first report on each pool's models, but not for providers that do not answer. */
