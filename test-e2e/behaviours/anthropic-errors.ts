@@ -105,7 +105,7 @@ export function anthropicErrorsBehaviour(gateway: () => Topology): void {
       expect(JSON.stringify(thrown)).not.toContain('4711');
     });
 
-    it('for a pool that can not be reached is ServiceUnavailableError', async () => {
+    it('for a pool that cannot be reached is ServiceUnavailableError', async () => {
       // More than once: a request on an idle connection that closes is sent again.
       const { faults } = gateway().simulator;
       const id = faults.add({ account: 'absent-a', fault: { kind: 'reset' } });

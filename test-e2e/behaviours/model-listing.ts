@@ -80,7 +80,7 @@ export function modelListingBehaviour(gateway: () => Topology): void {
       await offer({ messages: ['claude-sonnet-5', 'claude-sonnet-6'] });
     });
 
-    it('has no Messages models while their pool can not be reached, and still routes them', async () => {
+    it('has no Messages models while their pool cannot be reached, and still routes them', async () => {
       await offer({ unreachable: ['messages'] });
       for (const model of ['claude-haiku-4-5', 'gateway/claude']) {
         expect((await chat(gateway(), token, { model })).status).toBe(200);
@@ -97,7 +97,7 @@ export function modelListingBehaviour(gateway: () => Topology): void {
       expect((await relay(gateway(), token, request)).status).toBe(200);
     });
 
-    it('has the classes whatever can not be reached', async () => {
+    it('has the classes whatever cannot be reached', async () => {
       await offer({ unreachable: ['responses', 'messages'] });
     });
   });

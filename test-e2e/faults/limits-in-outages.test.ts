@@ -181,7 +181,7 @@ describe('limits while the limiters, or their Redis, are away', () => {
       });
     });
 
-    it('are away: a limit that can not be divided is not exceeded either', async () => {
+    it('are away: a limit that cannot be divided is not exceeded either', async () => {
       const tokens = await Promise.all([1, 3].map((requestsPerMinute) => issue({ requestsPerMinute })));
       const admitted: number[] = [];
       await without(limiters(), async () => {

@@ -65,7 +65,7 @@ describe('the runner of pages', () => {
     expect(await follow(program, ['sh no-run="needs a reader"', 'node hello.mts'])).toBe('hello\n');
   });
 
-  it('runs nothing that says it can not be run, or needs downloads', async () => {
+  it('runs nothing that says it cannot be run, or needs downloads', async () => {
     const printed = await follow(
       ['sh no-run="needs a cluster"', 'false'],
       ['sh clients', 'false'],

@@ -122,7 +122,7 @@ const cases: readonly Case[] = [
   },
 ];
 
-describe('settings that can not be used', () => {
+describe('settings that cannot be used', () => {
   let folder: string;
 
   beforeEach(async () => {
@@ -150,7 +150,7 @@ describe('settings that can not be used', () => {
   ])('%s', (_name, args) => {
     const runIn = async (data: string) => run(args, { ...(await ports()), GATEWAY_DATA: data });
 
-    it('names GATEWAY_DATA when it is a file, a pipe, or can not be written', async () => {
+    it('names GATEWAY_DATA when it is a file, a pipe, or cannot be written', async () => {
       const file = join(folder, 'file');
       await writeFile(file, '');
       const pipe = join(folder, 'pipe');

@@ -189,7 +189,7 @@ describe('calls between services with TLS', () => {
     expect(proxy.connections).toBe(1);
   });
 
-  it('keep the last certificates when the files can not be used', async () => {
+  it('keep the last certificates when the files cannot be used', async () => {
     const files = await authority.writeFiles(folder, 'tls', { names: ['limiter'] });
     const problems: string[] = [];
     const tls = stack.use(new Tls({ ...files, rereadMs: 10, onUnusable: ({ message }) => problems.push(message) }));

@@ -66,7 +66,7 @@ describe('a gateway.yaml that is followed', () => {
     expect(refused).toHaveLength(1);
   });
 
-  it('is refused when it can not be read', async () => {
+  it('is refused when it cannot be read', async () => {
     const { applied, refused } = follow(new ConfigError(["gateway.yaml: the file can't be read (ENOENT)."]));
     await expect.poll(() => refused).toEqual([["gateway.yaml: the file can't be read (ENOENT)."]]);
     expect(applied).toEqual([]);

@@ -233,7 +233,7 @@ accounts:
     expect(problems.join()).not.toContain('canary');
   });
 
-  it('says so when the file is empty, has no pools, or can not be read', () => {
+  it('says so when the file is empty, has no pools, or cannot be read', () => {
     expect(problemsOf('')).toEqual(['the file: must be a value of type object']);
     expect(problemsOf('pools: {}')).toEqual(['pools: must contain at least one pool']);
     expect(() => loadGatewayFile(join(folder, 'absent.yaml'), env)).toThrow(

@@ -95,7 +95,7 @@ describe('a Postgres database', () => {
     expect(await createDatabaseProbe(database)()).toMatch(/does not answer/);
   });
 
-  it('counts as up while it answers, also with a refusal, and as down when it can not be reached', async () => {
+  it('counts as up while it answers, also with a refusal, and as down when it cannot be reached', async () => {
     await using empty = await createTestDatabase();
     const metrics = new Metrics();
     await using database = openPostgres(empty.url, { metrics, statementTimeoutMs: 100 });

@@ -57,7 +57,7 @@ describe('a database of a primary and a synchronous standby', () => {
     })();
     await expect.poll(() => written.length).toBeGreaterThan(20);
     await pair.primary.kill();
-    await expect(add(4)).rejects.toThrow(/ECONNREFUSED.*takes no writes/);
+    await expect(add(4)).rejects.toThrow(/ECONNREFUSED.*accepts no writes/);
     await pair.promote();
     const soFar = written.length;
     await expect.poll(() => written.length).toBeGreaterThan(soFar + 20);
@@ -79,7 +79,7 @@ describe('a database of several hosts', () => {
     silent.close();
   });
 
-  it('gives up every connection of a server that takes no writes any more', async () => {
+  it('gives up every connection of a server that accepts no writes any more', async () => {
     await using pair = await startPostgresPair();
     await using database = openPostgres(pair.url('postgres'));
     await sql`create table orders (id bigint primary key)`.execute(database);

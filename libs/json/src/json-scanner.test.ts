@@ -104,7 +104,7 @@ describe('JsonScanner', () => {
     expect(new JsonBody(new BufferList([text]), scan(text)).value('model')).toBe('b');
   });
 
-  it('refuses a number or word at the first byte that can not belong to it', () => {
+  it('refuses a number or word at the first byte that cannot belong to it', () => {
     for (const text of ['no', '-t', '01', '1.e', '1e5.', '1234567890x', 'true1']) {
       const scanner = new JsonScanner();
       scanner.push(Buffer.from(text.slice(0, -1)));

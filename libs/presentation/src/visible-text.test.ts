@@ -23,7 +23,7 @@ describe('a text as people see it', () => {
     expect(visibleLines('a\tb\nc\r\x1bd\u202e')).toBe('a\tb\nc  d�');
   });
 
-  it('has nothing in it that can not be seen, besides joiners of pictures', () => {
+  it('has nothing in it that cannot be seen, besides joiners of pictures', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         expect(visibleText(text).replaceAll('\u200d', '')).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);

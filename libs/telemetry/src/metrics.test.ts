@@ -57,7 +57,7 @@ describe('metrics', () => {
     expect(await metrics.exposition()).toBe(inText);
   });
 
-  it('are read together before they are shown, whatever else can not be read', async () => {
+  it('are read together before they are shown, whatever else cannot be read', async () => {
     const metrics = new Metrics();
     const gauge = metrics.gauge({ name: 'b', help: 'B.' });
     metrics.beforeSnapshot(async () => expect.fail('it can not be read'));

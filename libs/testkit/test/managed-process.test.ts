@@ -122,7 +122,7 @@ describe('a managed process', () => {
     expect(server.pid).toBeUndefined();
   });
 
-  it('says what it printed when it can not start', async () => {
+  it('says what it printed when it cannot start', async () => {
     const occupant = createServer();
     const { server, port } = await aProcess({ ping: () => Promise.reject(new Error('not yet')) });
     occupant.listen(port, '127.0.0.1');

@@ -15,7 +15,7 @@ describe('identity settings', () => {
     expect(problems.map((problem) => problem.split(' ')[0])).toEqual(['TOKEN_HASH_KEY', 'DATABASE_URL']);
   });
 
-  it('never repeat a key that can not be used', () => {
+  it('never repeat a key that cannot be used', () => {
     const [problem = ''] = problemsOf(() => readIdentityConfig({ TOKEN_HASH_KEY: 'c2hvcnQta2V5' }));
     expect(problem).toContain('TOKEN_HASH_KEY');
     expect(problem).not.toContain('c2hvcnQta2V5');

@@ -75,7 +75,7 @@ describe.each(['SQLite', 'Postgres'] as const)('operators with accounts in %s', 
       invalid(/^account\.pool: .*\naccount\.name: must .*\ncredential\.bearer: must (?!.*canary)/s),
     );
     await expect(add({}, create(AccountCredentialSchema))).rejects.toMatchObject(invalid(/^credential: is missing/));
-    await expect(add({ pool: 'nowhere' })).rejects.toMatchObject(invalid(/^account\.pool: there is no such pool/));
+    await expect(add({ pool: 'nowhere' })).rejects.toMatchObject(invalid(/^account\.pool: this pool does not exist/));
     await expect(add({ pool: 'messages', name: 'of-file' })).rejects.toMatchObject(invalid(/^account\.name: gateway/));
     expect((await pools.listAccounts({})).accounts.map(({ id }) => id)).toEqual(['messages/of-file']);
     await add({});
@@ -147,12 +147,12 @@ describe.each(['SQLite', 'Postgres'] as const)('operators with accounts in %s', 
       brokerOn({ database, gateway: gatewayWith([sampleAccount('messages', 'of-file', { state })]) });
     const { operator } = await saying('active');
     const changed = await operator.setAccountUse({ accountId, use: AccountUse.DISABLED });
-    expect(changed.account?.note).toBe('An operator set it to disabled; gateway.yaml says active.');
+    expect(changed.account?.note).toBe('An operator set it to disabled; gateway.yaml has active.');
     expect((await (await saying('active')).account(accountId))?.use).toBe(AccountUse.DISABLED);
     expect((await (await saying('draining')).account(accountId))?.use).toBe(AccountUse.DRAINING);
   });
 
-  it('remove one for good, and one that can not be used, whatever is wrong with it', async () => {
+  it('remove one for good, and one that cannot be used, whatever is wrong with it', async () => {
     const database = await databaseOfTest(kind);
     const first = await brokerOn({ database });
     await first.operator.addAccount({ account: spec, credential: bearer('sk') });
@@ -170,7 +170,7 @@ describe.each(['SQLite', 'Postgres'] as const)('operators with accounts in %s', 
     expect(await database.selectFrom('accounts').selectAll().execute()).toEqual([]);
   });
 
-  it('learn which setting is missing where accounts can not be kept', async () => {
+  it('learn which setting is missing where accounts cannot be kept', async () => {
     const request = { account: spec, credential: bearer('sk') };
     const withoutKey = await brokerOn({ database: await databaseOfTest(kind), keys: [] });
     await expect(withoutKey.operator.addAccount(request)).rejects.toMatchObject(invalid(/ACCOUNT_KEYS is not set/));
@@ -243,7 +243,7 @@ prices:
     });
     const broken = await check('effort: high, candidates: [responses/', 'effort: much, candidates: [nowhere/');
     expect(broken.problems.toSorted()).toEqual([
-      expect.stringMatching(/^classes\.sterk\.candidates\[0\]: there is no such pool/),
+      expect.stringMatching(/^classes\.sterk\.candidates\[0\]: this pool does not exist/),
       expect.stringMatching(/^classes\.sterk\.effort: must be one of/),
     ]);
     expect(await check('name: Sterk', `name: "\${MISSING} \${KEY}"`)).toMatchObject({

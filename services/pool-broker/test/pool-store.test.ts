@@ -272,7 +272,7 @@ describe.each([
     expect(await store.boundAccount('s')).toBeUndefined();
   });
 
-  it('keeps the last list of a pool whose list can not be read any more', async () => {
+  it('keeps the last list of a pool whose list cannot be read any more', async () => {
     const { store, clock } = await subject();
     const atMs = clock.nowMs();
     expect(await store.readModelReports(['p', 'q'])).toEqual([]);
@@ -409,7 +409,7 @@ describe('a pool store in Redis', () => {
     for (const key of keys) expect(await redis.pttl(prefix + key)).toBeGreaterThan(0);
   });
 
-  it('takes what it can not read for nothing', async () => {
+  it('takes what it cannot read for nothing', async () => {
     const { redisUrl } = await testBackends();
     const prefix = `test-${randomUUID()}:`;
     const store = await openRedisStore(prefix, new ManualClock(Date.now()));

@@ -197,7 +197,7 @@ describe.each(databases)('rotating keys in %s', (kind) => {
     return steps.at(-1) ?? expect.fail();
   };
 
-  it('encrypts everything with the first key, reports how far it is, and keeps what it can not decrypt', async () => {
+  it('encrypts everything with the first key, reports how far it is, and keeps what it cannot decrypt', async () => {
     const database = await databaseOfTest(kind);
     const table = new AccountTable(database);
     for (const name of ['a', 'b', 'c']) await table.add(accountOf(`responses/${name}`), encryption);

@@ -49,7 +49,7 @@ describe('the consumer of the usage stream', () => {
     await world.ledgerHolds(sent.flat());
   });
 
-  it('puts a message that it can not understand aside, and goes on', async () => {
+  it('puts a message that it cannot understand aside, and goes on', async () => {
     await using world = await openWorld();
     const [before, after] = [usageEvent(), usageEvent()];
     await world.publisher.publish({ events: [before], logs: [] });
@@ -156,7 +156,7 @@ describe('the consumer of the usage stream', () => {
     const port = await freePort();
     await using world = await openWorld({ urls: [`nats://127.0.0.1:${port}`] });
     const consumer = world.consume();
-    expect(consumer.problem()).toMatch(/can not be read/);
+    expect(consumer.problem()).toMatch(/cannot be read/);
     await using _server = await startNats({ port });
     await expect.poll(() => consumer.problem()).toBeUndefined();
     const event = usageEvent();

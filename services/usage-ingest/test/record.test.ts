@@ -84,7 +84,7 @@ describe.each(testDatabases)('recording usage in $name', ({ open }) => {
     expect(await record(opened.database)).toBe(0);
   });
 
-  it('puts an event that can not be stored aside, once, and stores the others', async () => {
+  it('puts an event that cannot be stored aside, once, and stores the others', async () => {
     await using opened = await open();
     const bad = usageEvent({ localDay: 'tomorrow' });
     expect(await record(opened.database, usageEvent(), bad, usageEvent())).toBe(2);

@@ -55,7 +55,7 @@ describe.each(testDatabases)('the request log in $name', ({ open }) => {
     expect((await ledgerTotals(opened.database)).events?.requests).toBe(2);
   });
 
-  it('takes what no database could store as it came, and records the usage beside what it can not keep', async () => {
+  it('takes what no database could store as it came, and records the usage beside what it cannot keep', async () => {
     await using opened = await open();
     const logs = [entry(todayMs, { model: 'a\0\ud800b' }), create(RequestLoggedSchema, { requestId: 'no time' })];
     await clientOf(opened.database).record({ events: [usageEvent()], logs });

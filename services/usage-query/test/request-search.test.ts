@@ -119,7 +119,7 @@ describe.each(testDatabases)('a search of the request log in $name', ({ open }) 
     expect((await client.listRequests({ pageSize: 3, pageToken: third.nextPageToken })).requests).toEqual([]);
   });
 
-  it('is refused for what can not be searched by, and for the token of no page', async () => {
+  it('is refused for what cannot be searched by, and for the token of no page', async () => {
     await using opened = await open();
     const client = clientOf(opened.database);
     const refused = { code: 'invalid_request' };

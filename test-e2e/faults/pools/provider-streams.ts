@@ -128,7 +128,7 @@ export function providerStreams(scene: () => PoolScene): void {
       }
     });
 
-    it('that can not be read in the middle is an error event in place of the rest', async () => {
+    it('that cannot be read in the middle is an error event in place of the rest', async () => {
       const broken = faulty(scene(), 'odd', { kind: 'broken_json', afterEvents: 8 });
       const { exchange } = await scene().askToEnd({ kind: chatStream('odd'), length: 20, isAudited: false });
       broken[Symbol.dispose]();

@@ -467,7 +467,7 @@ describe('a revoked secret', () => {
     expect((await framesOf()).at(-1)).toMatchObject({ result: 'SUCCEEDED' });
   });
 
-  it('does not end its account while there may be a successor that can not be had now', async () => {
+  it('does not end its account while there may be a successor that cannot be had now', async () => {
     adapter.credential = async () => bearer(adapter.provider.url, 'secret-1', 'v1');
     refuseAll(401);
     expect(await problemOf()).toBe(AccountProblem.UNSPECIFIED);

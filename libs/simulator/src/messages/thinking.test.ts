@@ -64,7 +64,7 @@ describe('the thinking of a message', () => {
     expect(await sendBack('a', [{ ...block, signature: block.signature.slice(0, -1) }])).toEqual(invalidSignature);
   });
 
-  it.each(['opaque', 'ErUBCkYIBxgCIkD'])('passes with the signature %j, which can not be judged', async (signature) => {
+  it.each(['opaque', 'ErUBCkYIBxgCIkD'])('passes with the signature %j, which cannot be judged', async (signature) => {
     expect(await sendBack('a', [{ type: 'thinking', thinking: 'Hm', signature }])).toMatchObject({ status: 200 });
   });
 

@@ -11,7 +11,7 @@ const forAdmins = [
 ] as const;
 
 describe('a session', () => {
-  it('begins with a token, and has a cookie that scripts and other sites can not use', async () => {
+  it('begins with a token, and has a cookie that scripts and other sites cannot use', async () => {
     const world = await anAdminWorld();
     const { token } = await world.operator('viewer', 'vera');
     const answer = await world.call('SessionService.SignIn', { token: ` ${token} ` });

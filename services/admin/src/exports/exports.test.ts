@@ -189,7 +189,7 @@ describe('an export of requests', () => {
     expect(lines).toBe(50_000);
   });
 
-  it('ends so that the client sees it is not whole when a page can not be read', async () => {
+  it('ends so that the client sees it is not whole when a page cannot be read', async () => {
     const { report: whole } = requestsOf(5);
     const report: FakeServices['report'] = {
       listRequests: (request, context) => {
@@ -203,7 +203,7 @@ describe('an export of requests', () => {
     await expect(text(response)).rejects.toThrow(/aborted/);
   });
 
-  it('is an error, and no file, when the first page can not be read', async () => {
+  it('is an error, and no file, when the first page cannot be read', async () => {
     const { open } = await serve({ report: { listRequests: () => Promise.reject(new Error('the database is away')) } });
     expect((await open('/export/requests')).statusCode).toBe(500);
   });

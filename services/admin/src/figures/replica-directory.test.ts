@@ -63,7 +63,7 @@ describe('the replicas of a network', () => {
     ]);
   });
 
-  it('are listed with their problem when they can not be asked, and the others as they are', async () => {
+  it('are listed with their problem when they cannot be asked, and the others as they are', async () => {
     const edge = await listening(createServer(replica()));
     const { read } = directory({
       'edge-router': `http://127.0.0.1:${edge}`,

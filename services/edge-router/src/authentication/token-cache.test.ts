@@ -154,7 +154,7 @@ describe('TokenCache', () => {
     expect(await cache.resolve(key)).toBe(token);
   });
 
-  it('serves what it learned before the change while the source can not be asked again, and asks with the next', async () => {
+  it('serves what it learned before the change while the source cannot be asked again, and asks with the next', async () => {
     const { cache, answer, asked } = setUpWaiting();
     const before = cache.resolve(key);
     cache.expire(['t1']);

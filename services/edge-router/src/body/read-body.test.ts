@@ -228,7 +228,7 @@ describe('readBody', () => {
     expect(await send([packed.subarray(0, -4)], encoded('gzip'))).toMatchObject({ status: 400, code: 'invalid_body' });
   });
 
-  it('refuses what is no JSON before the upload ends, when it can not be too large any more', async () => {
+  it('refuses what is no JSON before the upload ends, when it cannot be too large any more', async () => {
     const headers = { 'content-length': String(limitBytes) };
     expect(await send(['nonsense'], { headers, ends: false })).toMatchObject({ status: 400, code: 'invalid_json' });
   });

@@ -87,7 +87,7 @@ describe('renderError', () => {
   });
 });
 
-describe('an error that trying again can not mend', () => {
+describe('an error that trying again cannot mend', () => {
   it('says so to client libraries', () => {
     const { status, headers } = renderError(new GatewayError('internal_error', 'no', { isFinal: true }), 'chat', now);
     expect([status, headers['x-should-retry']]).toEqual([500, 'false']);

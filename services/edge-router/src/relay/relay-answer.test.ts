@@ -240,7 +240,7 @@ describe('relayAnswer', () => {
     expect(await next).toBe('aborted');
   });
 
-  it('cuts the connection when a JSON answer breaks off, since half of one can not be mended', async () => {
+  it('cuts the connection when a JSON answer breaks off, since half of one cannot be mended', async () => {
     frames = [
       { head: { status: 200, headers: { 'content-type': 'application/json' } }, body: text('{"a":') },
       new RpcError('unavailable', 'lost'),

@@ -46,7 +46,7 @@ describe('logins', () => {
     expect(JSON.parse(await readFile(loginsFile(env), 'utf8'))).toEqual({ [elsewhere]: 'two' });
   });
 
-  it('that can not be read are not repeated', async () => {
+  it('that cannot be read are not repeated', async () => {
     await storeLogin(env, here, 'canary');
     await writeFile(loginsFile(env), '{"canary');
     const refusal = await storedLogin(env, here).catch(String);

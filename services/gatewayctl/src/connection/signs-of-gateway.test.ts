@@ -95,7 +95,7 @@ describe('a command without an address', () => {
     }
   });
 
-  it('can not ask a running gateway offline', async () => {
+  it('cannot ask a running gateway offline', async () => {
     await expect(connectTo({})({ running: true, offline: true })).rejects.toThrow(UsageError);
   });
 });

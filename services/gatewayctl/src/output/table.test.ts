@@ -54,7 +54,7 @@ describe('a table', () => {
     expect(text).not.toContain('long');
   });
 
-  it('shows nothing that turns a line around or can not be seen', () => {
+  it('shows nothing that turns a line around or cannot be seen', () => {
     const text = new Table(columns).linesOf([{ id: 'admin\u200b', count: 1, note: 'user\u202egpj.exe' }]);
     expect(text.split('\n')[1]).toMatch(/^admin� +1 +user�gpj\.exe$/);
   });

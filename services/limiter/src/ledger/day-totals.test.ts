@@ -76,7 +76,7 @@ describe('day totals', () => {
     expect(await totals.load('token:2', day)).toMatchObject({ usedTokensAfter: 1 });
   });
 
-  it('count from zero while the ledger can not be asked, and for keys that it does not know', async () => {
+  it('count from zero while the ledger cannot be asked, and for keys that it does not know', async () => {
     dayTotal.mockRejectedValue(new Error('down'));
     const asked: Decision = {};
     const question = async (hasLedger: boolean) => (hasLedger ? undecided(day) : asked);

@@ -113,7 +113,7 @@ describe('the embedded limit store', () => {
     expect(statSync(path).mode & 0o777).toBe(0o600);
   });
 
-  it('goes on in memory when its file can not be written any more', async () => {
+  it('goes on in memory when its file cannot be written any more', async () => {
     await using resources = new AsyncDisposableStack();
     const store = await open(resources);
     // Disposal in reverse order closes the file, like a disk that failed.

@@ -46,7 +46,7 @@ describe('chatTranslator', () => {
     expect(bodyOf(call).messages).toEqual([{ role: 'user', content: [{ type: 'text', text: 'cut \ufffd' }] }]);
   });
 
-  it('refuses what can not be sent before it is sent', () => {
+  it('refuses what cannot be sent before it is sent', () => {
     const image = { type: 'image_url', image_url: { url: 'data:image/svg+xml;base64,PHN2Zy8+' } };
     expect(() => prepare({ messages: [{ role: 'user', content: [image] }] })).toThrow(
       expect.objectContaining({ code: 'unsupported_content' }),

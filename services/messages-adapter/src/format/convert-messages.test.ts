@@ -131,7 +131,7 @@ describe('convertMessages', () => {
     expect(String(error.message)).toMatch(problem);
   });
 
-  it('names the image that it can not send', () => {
+  it('names the image that it cannot send', () => {
     const image: UserPart = { type: 'image', url: 'data:image/svg+xml;base64,PHN2Zy8+', detail: undefined };
     const parts: UserPart[] = [{ type: 'text', text: 'see' }, image];
     expect(() => convertMessages([user('q'), { role: 'user', parts }])).toThrow(

@@ -116,7 +116,7 @@ describe('the choice', () => {
     expect(settings.instruction).toBeUndefined();
   });
 
-  it('becomes an instruction for a model that can not be forced', () => {
+  it('becomes an instruction for a model that cannot be forced', () => {
     const tools = [tool('one'), tool('two')];
     const required = convertTools({ tools, toolChoice: 'required', parallelToolCalls: false }, opus55, noCalls);
     expect(required).toMatchObject({

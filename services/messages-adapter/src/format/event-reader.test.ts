@@ -99,7 +99,7 @@ describe("the types of the provider's client library", () => {
   });
 });
 
-describe('an event that can not be read', () => {
+describe('an event that cannot be read', () => {
   it.each([
     ['a block without a type', { type: 'content_block_start', content_block: {} }],
     ['a call without an id', { type: 'content_block_start', content_block: { type: 'tool_use', name: 'look' } }],

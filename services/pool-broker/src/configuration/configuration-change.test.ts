@@ -83,7 +83,7 @@ describe('a change of the configuration', () => {
   });
 });
 
-describe('a configuration that can not be gone over to', () => {
+describe('a configuration that cannot be gone over to', () => {
   const [responses = expect.fail(), messages = expect.fail()] = sampleGateway.pools;
 
   const refusal = (problem: string) => new ConfigError([problem]);

@@ -171,7 +171,7 @@ describe('a gateway.yaml that changes while the gateway runs', () => {
     await finish(lease);
   });
 
-  it('changes nothing when it can not be used, says so, and recovers', async () => {
+  it('changes nothing when it cannot be used, says so, and recovers', async () => {
     const { acquire, refuse, change, service, reloads, metricValue } = await brokerOn({});
     expect(await metricValue('gateway_configuration_last_reload_successful')).toBe(1);
     const successAt = await metricValue('gateway_configuration_last_success_timestamp_seconds');

@@ -24,7 +24,7 @@ describe('going over to another configuration', () => {
     expect(configuration.gateway).toBe(after);
   });
 
-  it('succeeds when the store can not be reached', async () => {
+  it('succeeds when the store cannot be reached', async () => {
     const { store, configuration, reported, apply } = applying();
     store.changeHealth = () => Promise.reject(new Error('away'));
     await apply();

@@ -230,7 +230,7 @@ describe('a reservation that the holder before let run out', () => {
 });
 
 describe('what is stored of an account', () => {
-  it('that can not be decrypted is used neither for a refresh nor in another way', async () => {
+  it('that cannot be decrypted is used neither for a refresh nor in another way', async () => {
     const store = memoryGrants();
     store.read = () => Promise.reject(new DecryptionError('damaged'));
     const { refresher, asked, reported } = worldOf([], store);

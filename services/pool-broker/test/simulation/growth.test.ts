@@ -87,7 +87,7 @@ describe('a pool of a thousand accounts', () => {
     expect(await pool.looksPerRequest(200)).toBeLessThanOrEqual(9);
   });
 
-  it('serves by the last account that can, and says truly when it can not', async () => {
+  it('serves by the last account that can, and says truly when it cannot', async () => {
     const pool = poolOf(1_000, () => ({ maxConcurrency: 1 }));
     await pool.limitAllBut(1);
     const lease = await pool.leased();

@@ -182,7 +182,7 @@ function tableOf({ report }: Simulated): string {
 }
 
 describe('a pool of fifty accounts over days', () => {
-  it('serves whenever an account can, asks none that can not, and says truly when to come back', async () => {
+  it('serves whenever an account can, asks none that cannot, and says truly when to come back', async () => {
     const days = 2;
     const simulated = worldOf(7, days);
     const { world, report } = simulated;

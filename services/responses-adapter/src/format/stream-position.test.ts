@@ -59,7 +59,7 @@ describe('the position in a relayed stream', () => {
     expect(after(created, event({ sequence_number: 4, key: 'sequence_number' })).nextSequenceNumber).toBe(5);
   });
 
-  it('takes no number of a kind that can not be gone on from', () => {
+  it('takes no number of a kind that cannot be gone on from', () => {
     for (const sequence_number of [9_007_199_254_740_991, 2 ** 32 - 1, -4, 0.5, '5', null]) {
       expect(after(created, event({ sequence_number })).nextSequenceNumber).toBe(1);
     }
