@@ -30,14 +30,14 @@ export interface AttemptedRequest {
 
 /**
  * One request at one account. Its frames:
- * - that it was sent, with the usage that this costs at least;
+ * - that it was sent, with the minimum usage that this costs;
  * - usage, as soon as the provider answers with success: from here on something is used;
  * - usage again, while an answer without content yet grows;
  * - head, bytes and usage, at the first content; bytes and usage after that;
  * - the result, with the last bytes.
  *
  * What comes in one read of the provider's answer is one frame. A failure before the head allows
- * another attempt. Aborting the signal, or leaving the frames, cancels the provider's request at
+ * another attempt. Aborting the signal, or no longer reading the frames, cancels the provider's request at
  * once.
  */
 export async function* attemptFrames(

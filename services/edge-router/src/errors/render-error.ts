@@ -44,8 +44,8 @@ export function renderStreamError(error: GatewayError, dialect: ErrorDialect, st
 }
 
 /**
- * Codex ignores `error` events, so a stream is ended as the provider ends a failed one. This is the
- * next event of the same response.
+ * Codex ignores `error` events, so the gateway sends `response.failed`, as the provider does when a
+ * response fails. It continues the sequence numbers of the response.
  */
 function failedResponse({ message }: GatewayError, stream: BrokenStream) {
   const { id, model, createdAt, nextSequenceNumber } = stream;

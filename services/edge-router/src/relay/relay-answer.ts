@@ -112,7 +112,7 @@ export async function relayAnswer(relay: Relay, { leases, clock, config, events 
     response.end(renderStreamError(error, dialect, { id, model, createdAt, nextSequenceNumber }));
   }
 
-  /** Resolves when the client can take more. Throws when it disconnects before. */
+  /** Resolves when the client can take more. Throws if the client disconnects first. */
   async function write({ head, body, nextSequenceNumber: next }: ExecuteResponse): Promise<void> {
     if (head !== undefined) begin(head);
     if (body.length === 0) return;

@@ -52,7 +52,7 @@ export function RequestsPage() {
   return (
     <Page
       title="Requests"
-      about="Every request to a model: how it ended and how it was routed. Prompts and answers are never stored."
+      about="Requests to models: how each was routed and how it ended. Prompts and answers are never stored."
       actions={
         !isPast && (
           <Button aria-pressed={paused} onClick={() => setPaused(!paused)}>
