@@ -37,8 +37,8 @@ export interface AttemptedRequest {
  * - the result, with the last bytes.
  *
  * What comes in one read of the provider's answer is one frame. A failure before the head allows
- * another attempt. Aborting the signal, or no longer reading the frames, cancels the provider's request at
- * once.
+ * another attempt. Aborting the signal, or no longer reading the frames, cancels the provider's
+ * request at once.
  */
 export async function* attemptFrames(
   context: AdapterContext,
