@@ -50,7 +50,7 @@ export function sessionCommands({ env, connect }: CommandContext): readonly Comm
 export function holderText(session: Session | undefined): string {
   const { holder } = session ?? {};
   if (holder?.case === 'operator') return `${holder.value.name} (${enumWord(Role, holder.value.role)})`;
-  return holder?.case === 'token' ? `the token ${holder.value.label}, which can only see its own usage` : 'nobody';
+  return holder?.case === 'token' ? `the token ${holder.value.label}, which can only see its own usage` : 'no one';
 }
 
 async function readToken(url: string): Promise<string> {
