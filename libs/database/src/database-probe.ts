@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { sleep } from '@gateway/time';
 import { sql } from 'kysely';
 import { isPostgres } from './dialect.ts';
 import { pendingMigrations } from './migrate.ts';
