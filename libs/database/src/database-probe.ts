@@ -23,5 +23,5 @@ export function createDatabaseProbe(database: GatewayDatabase, timeoutMs = 2_000
     return migrated ? undefined : `the database lacks ${pending.length} migrations: run gatewayctl migrate`;
   };
 
-  return () => Promise.race([problem().catch(() => away), sleep(timeoutMs, away, { ref: false })]);
+  return () => Promise.race([problem().catch(() => away), sleep(timeoutMs, { ref: false }).then(() => away)]);
 }

@@ -18,7 +18,12 @@ describe('the deadlines of calls', () => {
     const sweeps: (() => void)[] = [];
     const inactive = { unref: () => inactive, refresh: () => inactive, [Symbol.dispose]: () => undefined };
     const source = {
-      ...{ epochMs: () => nowMs, monotonicMs: () => nowMs, random: () => 0, randomBytes: (size: number) => Buffer.alloc(size) },
+      ...{
+        epochMs: () => nowMs,
+        monotonicMs: () => nowMs,
+        random: () => 0,
+        randomBytes: (size: number) => Buffer.alloc(size),
+      },
       startTimer: () => inactive,
       startInterval: (run: () => void) => {
         sweeps.push(run);

@@ -6,8 +6,8 @@ import {
   beforeSourceChange,
   cancelImmediate,
   cancelTimer,
-  epochMs,
   EventLoopYield,
+  epochMs,
   monotonicMs,
   random,
   randomBytes,
@@ -69,10 +69,7 @@ describe("the system's time", () => {
     const controller = new AbortController();
     if (when === 'before') controller.abort(new Error('left'));
     const options = { signal: controller.signal };
-    const failures = Promise.all([
-      failureOf(sleep(60_000, options)),
-      failureOf(nodeSleep(60_000, undefined, options)),
-    ]);
+    const failures = Promise.all([failureOf(sleep(60_000, options)), failureOf(nodeSleep(60_000, undefined, options))]);
     controller.abort(new Error('left'));
     const [own, ofNode] = (await failures) as [Error & { code: string }, Error & { code: string }];
     expect(own).toBeInstanceOf(Error);

@@ -62,7 +62,7 @@ export class UsagePublisher implements AsyncDisposable {
     const published = this.#publish(connection, message).then(() => false);
     const isTaken = published.then(() => true).catch(() => false);
     const patienceMs = this.#owed.size > 0 ? 0 : directAfterMs;
-    if (await Promise.race([isTaken, sleep(patienceMs, false, { ref: false })])) return;
+    if (await Promise.race([isTaken, sleep(patienceMs, { ref: false }).then(() => false)])) return;
     if (this.#owed.size >= maxOwed) return void (await published);
     // The ledger recognises a message that arrives both ways.
     const stored = this.#store(connection, message).then(() => true);

@@ -73,8 +73,7 @@ export class PostgresEventDays implements EventDays {
         return { found };
       });
       if (done !== undefined) return done.found;
-      if (monotonicMs() > giveUpAtMs)
-        throw new EventDaysBusyError('another process is changing the days of events');
+      if (monotonicMs() > giveUpAtMs) throw new EventDaysBusyError('another process is changing the days of events');
       await sleep(pollMs);
     }
   }

@@ -96,9 +96,7 @@ export class FigureReader {
       });
       const intervalMs = this.#watchers > 0 ? watched : otherwise;
       const signal = AbortSignal.any([this.#stop.signal, this.#sleeping.signal]);
-      await sleep(Math.max(0, intervalMs - (monotonicMs() - begunAtMs)), { signal, ref: false }).catch(
-        () => {},
-      );
+      await sleep(Math.max(0, intervalMs - (monotonicMs() - begunAtMs)), { signal, ref: false }).catch(() => {});
     }
   }
 

@@ -4,7 +4,7 @@ import type { ExecuteResponse, ExecuteResult, ResponseHead } from '@gateway/prot
 import { type AttemptReport, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { LedgerOutcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { activeSpan } from '@gateway/telemetry';
-import { cancelTimer, type Clock, startInterval, type Timer } from '@gateway/time';
+import { type Clock, cancelTimer, startInterval, type Timer } from '@gateway/time';
 import { AnswerTooLongError } from '../attempts/attempt-errors.ts';
 import { type Answering, cancelledReport, cancelReasonOf, reportOf } from '../attempts/attempt-loop.ts';
 import type { Leases } from '../attempts/leases.ts';

@@ -2,7 +2,7 @@ import { type Decision, dayForgottenAtMs, type LimitStore, maxPendingIds, type R
 import type { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import type { Client } from '@gateway/rpc';
 import type { Logger } from '@gateway/telemetry';
-import { cancelTimer, type Clock, type LocalDay, monotonicMs, startInterval, type Timer } from '@gateway/time';
+import { type Clock, cancelTimer, type LocalDay, monotonicMs, startInterval, type Timer } from '@gateway/time';
 import { LRUCache } from 'lru-cache';
 import { type LimiterMetrics, reasonOf } from '../metrics.ts';
 

@@ -29,7 +29,14 @@ import {
   within,
 } from '@gateway/redis';
 import type { Logger, Metrics } from '@gateway/telemetry';
-import { type Clock, endOfLocalDayMs, type LocalDay, localDayOf, startOfLocalDayMs, yieldToEventLoop } from '@gateway/time';
+import {
+  type Clock,
+  endOfLocalDayMs,
+  type LocalDay,
+  localDayOf,
+  startOfLocalDayMs,
+  yieldToEventLoop,
+} from '@gateway/time';
 
 export interface RedisLimitStoreOptions {
   readonly settings: RedisSettings;
