@@ -1,4 +1,29 @@
-import { setImmediate as nextIteration } from 'node:timers/promises';
+import { epochMs, yieldToEventLoop } from './source.ts';
+
+export {
+  beforeSourceChange,
+  cacheTime,
+  cancelImmediate,
+  cancelTimer,
+  epochMs,
+  type Immediate,
+  monotonicMs,
+  random,
+  randomBytes,
+  randomId,
+  randomInteger,
+  type SleepOptions,
+  sleep,
+  startImmediate,
+  startInterval,
+  startProcessInterval,
+  startTimer,
+  type Timer,
+  type TimeSource,
+  timeOrderedId,
+  timeoutSignal,
+  yieldToEventLoop,
+} from './source.ts';
 
 /** The source of the current time, which tests can replace. */
 export interface Clock {
@@ -6,7 +31,7 @@ export interface Clock {
   nowMs(): number;
 }
 
-export const systemClock: Clock = { nowMs: () => Date.now() };
+export const systemClock: Clock = { nowMs: epochMs };
 
 /** A clock for tests, which moves only when a test moves it. */
 export class ManualClock implements Clock {
@@ -40,7 +65,7 @@ export class EventLoopYield {
     this.#bytesSinceYield += bytes;
     if (this.#bytesSinceYield < bytesPerYield) return;
     this.#bytesSinceYield = 0;
-    await nextIteration();
+    await yieldToEventLoop();
   }
 }
 
