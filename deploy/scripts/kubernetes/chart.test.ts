@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { operatorFiles } from '../observability/operator-objects.ts';
 import { isMap } from './__fixtures__/helm-syntax.ts';
 import { renderChart } from './__fixtures__/helm-templates.ts';
 import { podsIn } from './__fixtures__/pods.ts';
 import { type Rendered, renderedIn, renderFile, renderFolder, toRendered } from './__fixtures__/rendered.ts';
-import { operatorFiles } from '../observability/operator-objects.ts';
 import { schemaProblems } from './__fixtures__/strict-schemas.ts';
 import { coreManifests, smallManifests } from './manifests.ts';
 import { services } from './services.ts';
@@ -187,9 +187,13 @@ describe('the Helm chart', () => {
 
   it('lets the migration reach Postgres before it runs, in a namespace that denies all traffic by default', () => {
     const hooks = render(defaultValues).flatMap(({ kind, name, labels, document }) => {
-      const { annotations } = z.object({ annotations: z.record(z.string(), z.string()).optional() }).parse(document.metadata);
+      const { annotations } = z
+        .object({ annotations: z.record(z.string(), z.string()).optional() })
+        .parse(document.metadata);
       const phases = annotations?.['helm.sh/hook'];
-      return phases === undefined ? [] : [{ kind, name, labels, phases, weight: Number(annotations?.['helm.sh/hook-weight']) }];
+      return phases === undefined
+        ? []
+        : [{ kind, name, labels, phases, weight: Number(annotations?.['helm.sh/hook-weight']) }];
     });
     const [policy, job, ...others] = hooks.toSorted((one, other) => one.weight - other.weight);
     expect([policy?.kind, job?.kind, others]).toEqual(['NetworkPolicy', 'Job', []]);

@@ -7,8 +7,7 @@ import { recordings } from './recordings.ts';
 export type RunbookAddress = string;
 
 /** Stands for the address of an operator's own copy of the docs. */
-export const defaultRunbooks: RunbookAddress =
-  'https://git.example.com/model-gateway/blob/main/docs/operate/runbooks';
+export const defaultRunbooks: RunbookAddress = 'https://git.example.com/model-gateway/blob/main/docs/operate/runbooks';
 
 /** The file that Prometheus loads. */
 export function rulesFile(runbooks: RunbookAddress): string {
