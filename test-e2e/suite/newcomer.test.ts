@@ -274,6 +274,7 @@ describe('a newcomer without any setting', () => {
       expect((await stat(join(env.GATEWAY_DATA ?? '', 'account-keys'))).mode & 0o777).toBe(0o600);
     }
     await using command = await start({ GATEWAY_CONFIG: config });
+    expect(command.stderr()).toBe('');
     expect(command.stdout()).toContain(`responses: ${provider.url}/v1, 1 account, `);
     expect(command.stdout()).toContain(
       'The pool messages has no usable account: its models, /v1/messages and failover to it do not work.',
