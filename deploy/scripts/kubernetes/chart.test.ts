@@ -272,7 +272,7 @@ const otherValues = {
   },
 };
 
-/** Ignores annotations of hooks and of the migration Job, and the namespace that an overlay adds. */
+/** Ignores annotations of hooks and of the migration Job, and the namespace of an overlay. */
 function byName(objects: readonly Rendered[]): Readonly<Record<string, unknown>> {
   const entries = objects.map(({ kind, name, document }) => {
     const { annotations, namespace: _, ...metadata } = Object(document.metadata);
