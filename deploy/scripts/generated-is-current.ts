@@ -36,7 +36,8 @@ const generated: readonly Generated[] = [
   {
     folder: 'deploy/kubernetes',
     // The templates of the chart are written by hand.
-    files: '{*.yaml,{base,mesh,cert-manager,autoscaling,overlays,examples}/**/*.yaml,chart/*.{yaml,json}}',
+    files:
+      '{*.yaml,{base,mesh,cert-manager,autoscaling,overlays,examples}/**/*.yaml,chart/*.{yaml,json},chart/{ci,files}/*.yaml}',
     generateInto: byProgram('kubernetes'),
   },
   {

@@ -126,10 +126,40 @@ describe('docker-compose.yml', () => {
       // For the admin service: the address of OpenID Connect sign-ins.
       ['admin', 'edge-router', 'messages-adapter', 'pool-broker', 'responses-adapter', 'simulator'],
     );
-    const published = services.filter(([, { ports }]) => ports.length > 0);
-    const toTheWorld = published.filter(([, { ports }]) => ports.some((port) => !port.startsWith('127.0.0.1:')));
-    expect(toTheWorld.map(([name]) => name)).toEqual(['edge-router']);
-    expect(published.map(([name]) => name).toSorted()).toEqual(['admin', 'edge-router', 'grafana', 'prometheus']);
+  });
+
+  it('publishes ports on this machine only, unless a variable opens one', () => {
+    const portsWith = (variables: Readonly<Record<string, string>>) =>
+      Object.entries(readCompose(variables).services).flatMap(([name, { ports }]) =>
+        ports.map((port) => `${name} at ${port}`),
+      );
+    const usual = [
+      'admin at 127.0.0.1:9090:9090',
+      'edge-router at 127.0.0.1:8080:8080',
+      'grafana at 127.0.0.1:3000:3000',
+      'prometheus at 127.0.0.1:9091:9090',
+    ];
+    expect(portsWith({}).toSorted()).toEqual(usual);
+    const opened = (variables: Readonly<Record<string, string>>) =>
+      portsWith(variables).filter((port) => !usual.includes(port));
+    expect(opened({ PUBLISH_ADDRESS: '0.0.0.0' })).toEqual(['edge-router at 0.0.0.0:8080:8080']);
+    expect(opened({ ADMIN_PUBLISH_ADDRESS: '10.0.0.5' })).toEqual(['admin at 10.0.0.5:9090:9090']);
+  });
+
+  it('uses real providers with the keys of .env, if its gateway.yaml is chosen', () => {
+    const variables = {
+      GATEWAY_YAML: './deploy/docker/gateway-providers.yaml',
+      OPENAI_API_KEY: 'sk-openai-canary',
+      ANTHROPIC_API_KEY: 'sk-anthropic-canary',
+    };
+    const broker = readCompose(variables).services['pool-broker'];
+    const { gateway } = readPoolBrokerConfig(broker === undefined ? {} : environmentOf(broker));
+    const { pools, classes } = defaultGatewayConfig({});
+    expect(gateway).toMatchObject({ pools, classes });
+    expect(gateway.accounts.map(({ pool, credential }) => [pool, credential.kind])).toEqual([
+      ['responses', 'bearer'],
+      ['messages', 'api_key'],
+    ]);
   });
 
   it('starts its monitoring only on request', () => {

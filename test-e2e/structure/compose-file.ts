@@ -39,10 +39,12 @@ export type Compose = z.infer<typeof composeSchema>;
 
 /**
  * docker-compose.yml as `docker compose` sees it with deploy/docker/.env.example as its .env.
+ * @param more further variables of the .env.
  * @throws if a variable is missing.
  */
-export function readCompose(): Compose {
-  const variables = parseEnv(readFileSync(join(root, 'deploy/docker/.env.example'), 'utf8'));
+export function readCompose(more: Readonly<Record<string, string>> = {}): Compose {
+  const example = parseEnv(readFileSync(join(root, 'deploy/docker/.env.example'), 'utf8'));
+  const variables: Readonly<Record<string, string | undefined>> = { ...example, ...more };
   const text = readFileSync(join(root, 'docker-compose.yml'), 'utf8').replaceAll(/^\s*#.*$/gm, '');
   const resolved = text.replaceAll(/\$\{(\w+)(?:(:[-?])([^}]*))?\}/g, (_, name: string, kind?: string, rest = '') => {
     const value = variables[name] || undefined;

@@ -225,6 +225,8 @@ describe('a newcomer without any setting', () => {
       token = tokenIn(command.stdout());
       expect(token).toMatch(/^gw_s_/);
       expect(command.stdout()).toContain('shown only once');
+      expect(command.stdout()).toContain('The pool messages has no usable account');
+      expect(command.stdout()).toContain('set ANTHROPIC_API_KEY, or run npx gatewayctl account add messages/main');
       expect((await usageOf({ baseUrl: `http://127.0.0.1:${env.PORT}` }, token)).token.label).toBe('first token');
     }
     await using command = await start(real);
@@ -255,6 +257,34 @@ describe('a newcomer without any setting', () => {
     provider.faults.clear(rejected);
     const repaired = async () => (await gatewayctl(['doctor'], env)).stdout;
     await expect.poll(repaired, { timeout: roomMs(30_000) }).not.toContain("can't be read");
+  });
+
+  it('adds a real account while providers are simulated, without a setting, and uses it from the next start on', async () => {
+    await using provider = await startSimulator();
+    const config = join(folder, 'real.yaml');
+    const pool = (format: string) => `{ format: ${format}, owned_by: mine, base_url: "${provider.url}/v1" }`;
+    await writeFile(config, `pools: { responses: ${pool('responses')}, messages: ${pool('messages')} }`);
+    const secretFile = join(folder, 'secret');
+    await writeFile(secretFile, 'sk-mine\n');
+    {
+      await using command = await start({ GATEWAY_CONFIG: config });
+      expect(command.stdout()).toContain('simulated');
+      const added = await gatewayctl(['account', 'add', 'responses/mine', '--secret-file', secretFile], env);
+      expect(added).toMatchObject({ exitCode: 0 });
+      expect((await stat(join(env.GATEWAY_DATA ?? '', 'account-keys'))).mode & 0o777).toBe(0o600);
+    }
+    await using command = await start({ GATEWAY_CONFIG: config });
+    expect(command.stderr()).toBe('');
+    expect(command.stdout()).toContain(`responses: ${provider.url}/v1, 1 account, `);
+    expect(command.stdout()).toContain(
+      'The pool messages has no usable account: its models, /v1/messages and failover to it do not work.',
+    );
+    expect(command.stdout()).toContain(`add an account to ${config}, or run npx gatewayctl account add messages/main`);
+    const doctor = await gatewayctl(['doctor'], env);
+    expect(doctor).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('The pool messages has no usable') });
+    const listed = await gatewayctl(['account', 'list'], env);
+    expect(listed.stdout).toMatch(/responses +mine +available/);
+    expect(provider.requests().map(({ account }) => account)).toContain('sk-mine');
   });
 
   it('learns to which database a command wrote when no gateway runs, and nothing else on standard output', async () => {

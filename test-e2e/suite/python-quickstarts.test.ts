@@ -35,6 +35,7 @@ describe('a Python program of a quickstart', () => {
       'docs/quickstart/anthropic-python.md errors.py',
       'docs/quickstart/langchain.md hello.py',
       'docs/quickstart/openai-python.md hello.py',
+      'docs/quickstart/openai-python.md responses.py',
       'docs/quickstart/openai-python.md errors.py',
     ]);
   });

@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { glob } from 'node:fs/promises';
+import { glob, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { z } from 'zod';
+import { operatorFiles } from '../observability/operator-objects.ts';
 import { isMap } from './__fixtures__/helm-syntax.ts';
 import { renderChart } from './__fixtures__/helm-templates.ts';
 import { podsIn } from './__fixtures__/pods.ts';
@@ -14,6 +16,7 @@ import { defaultValues, type Values, valuesJsonSchema, valuesSchema } from './va
 
 const chartFolder = join(import.meta.dirname, '../../kubernetes/chart');
 const fileText = (path: string) => readFileSync(join(chartFolder, path), 'utf8');
+const files = new Map(['files/alert-rules.yaml'].map((path) => [path, fileText(path)]));
 
 describe('the Helm chart', () => {
   let templates: ReadonlyMap<string, string>;
@@ -25,7 +28,7 @@ describe('the Helm chart', () => {
   });
 
   const render = (values: Values, used?: Set<string>) =>
-    [...renderChart(templates, values, used)].flatMap(([path, text]) =>
+    [...renderChart(templates, values, used, files)].flatMap(([path, text]) =>
       path.endsWith('.tpl') ? [] : renderedIn(text),
     );
 
@@ -41,7 +44,7 @@ describe('the Helm chart', () => {
   it('uses every value', () => {
     const used = new Set<string>();
     const on = { enabled: true };
-    const entrances = { ingress: on, adminIngress: on, gatewayApi: on };
+    const entrances = { ingress: on, adminIngress: on, gatewayApi: on, alertRules: on };
     for (const autoscaling of [{ ...on, metric: 'openStreams' }, off]) {
       render(valuesSchema.parse({ ...entrances, autoscaling }), used);
     }
@@ -102,7 +105,7 @@ describe('the Helm chart', () => {
   it.each(['full', 'small'])('fits the schemas of Kubernetes with every choice made: %s', (form) => {
     const on = { enabled: true };
     const autoscaling = { ...on, metric: 'openStreams' };
-    const chosen = { ...otherValues, form, autoscaling, ingress: on, adminIngress: on, gatewayApi: on };
+    const chosen = { ...otherValues, form, autoscaling, ingress: on, adminIngress: on, gatewayApi: on, alertRules: on };
     const rendered = render(valuesSchema.parse(chosen));
     expect(
       rendered.flatMap(({ kind, name, document }) => schemaProblems(document).map((text) => [kind, name, text])),
@@ -150,6 +153,17 @@ describe('the Helm chart', () => {
     expect(byName(rendered.filter(({ kind }) => kinds.includes(kind)))).toEqual(byName(examples.flat()));
   });
 
+  it('has the alerts when they are asked for, with links to the runbooks of the operator', async () => {
+    const rulesWith = (alertRules: object) =>
+      render(valuesSchema.parse({ alertRules: { enabled: true, ...alertRules } })).filter(
+        ({ kind }) => kind === 'PrometheusRule',
+      );
+    const usual = await readFile(join(chartFolder, '../../observability/kubernetes/rules.yaml'), 'utf8');
+    expect(rulesWith({})).toEqual(renderedIn(usual));
+    const own = operatorFiles('https://git.ours/gateway/docs/operate/runbooks').get('kubernetes/rules.yaml') ?? '';
+    expect(rulesWith({ runbooks: 'https://git.ours/gateway/docs/operate/runbooks/' })).toEqual(renderedIn(own));
+  });
+
   it('asks the console over TLS only where it has certificates', () => {
     const annotationsWith = (values: object) => {
       const rendered = render(valuesSchema.parse({ adminIngress: { enabled: true }, ...values }));
@@ -170,13 +184,32 @@ describe('the Helm chart', () => {
     // What is not there yet when the hook runs for the first time.
     expect(JSON.stringify(job?.document)).not.toMatch(/configMap/i);
   });
+
+  it('lets the migration reach Postgres before it runs, in a namespace that denies all traffic by default', () => {
+    const hooks = render(defaultValues).flatMap(({ kind, name, labels, document }) => {
+      const { annotations } = z
+        .object({ annotations: z.record(z.string(), z.string()).optional() })
+        .parse(document.metadata);
+      const phases = annotations?.['helm.sh/hook'];
+      return phases === undefined
+        ? []
+        : [{ kind, name, labels, phases, weight: Number(annotations?.['helm.sh/hook-weight']) }];
+    });
+    const [policy, job, ...others] = hooks.toSorted((one, other) => one.weight - other.weight);
+    expect([policy?.kind, job?.kind, others]).toEqual(['NetworkPolicy', 'Job', []]);
+    expect(policy?.weight).toBeLessThan(job?.weight ?? 0);
+    expect(policy?.phases).toBe(job?.phases);
+  });
 });
 
 describe('a rendered template', () => {
   const render = (text: string) =>
-    renderChart(new Map([['a.yaml', text]]), { on: true, off: false, size: 3, list: ['b', 'c'], map: { z: 'y' } }).get(
-      'a.yaml',
-    );
+    renderChart(
+      new Map([['a.yaml', text]]),
+      { on: true, off: false, size: 3, list: ['b', 'c'], map: { z: 'y' } },
+      new Set(),
+      new Map([['b.txt', '{{ c }}']]),
+    ).get('a.yaml');
 
   it.each([
     ['a:\n  {{- if .Values.on }} yes\n  {{- else }} no\n  {{- end }}\n', 'a: yes\n'],
@@ -191,6 +224,7 @@ describe('a rendered template', () => {
     ['{{ toJson (merge (dict "z" "x") .Values.map (dict "w" "v")) }}', '{"w":"v","z":"x"}'],
     ['{{ regexReplaceAll "[._]+" "2.._A.b" "-" | lower | trunc 4 | trimSuffix "-" }}', '2-a'],
     ['a:\n  {{- toYaml .Values.map | nindent 2 }}', 'a:\n  z: y'],
+    ['a:\n  {{- .Files.Get "b.txt" | replace "c" "d" | nindent 2 }}', 'a:\n  {{ d }}'],
   ])('%j is %j', (text, expected) => {
     expect(render(text)).toBe(expected);
   });
@@ -238,11 +272,12 @@ const otherValues = {
   },
 };
 
-/** Ignores the annotations of the migration Job, and the namespace that an overlay adds. */
+/** Ignores annotations of hooks and of the migration Job, and the namespace of an overlay. */
 function byName(objects: readonly Rendered[]): Readonly<Record<string, unknown>> {
   const entries = objects.map(({ kind, name, document }) => {
     const { annotations, namespace: _, ...metadata } = Object(document.metadata);
-    const kept = annotations === undefined || kind === 'Job' ? metadata : { ...metadata, annotations };
+    const isOfDeployer = kind === 'Job' || 'helm.sh/hook' in Object(annotations);
+    const kept = annotations === undefined || isOfDeployer ? metadata : { ...metadata, annotations };
     return [`${kind}/${name}`, { ...document, metadata: kept }] as const;
   });
   expect(new Set(entries.map(([key]) => key)).size).toBe(entries.length);

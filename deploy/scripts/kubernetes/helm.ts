@@ -1,15 +1,20 @@
 import type { z } from 'zod';
+import { defaultRunbooks, ruleGroups } from '../observability/rule-files.ts';
 import { type Files, simulatedProviders } from './kustomize.ts';
 import { simulatorSetting } from './objects/development.ts';
 import { defaultValues, type Values, valuesJsonSchema, type valuesSchema } from './values.ts';
 import { documentText, withHeader, yamlOf } from './yaml-text.ts';
 
-/** The Helm chart without its templates: its version, and the values that an operator chooses. */
+/**
+ * The Helm chart without its templates: its version, the values that an operator chooses, and the
+ * alerts, whose own templates Helm must not evaluate.
+ */
 export function chartFiles(): Files {
   return new Map([
     ['chart/Chart.yaml', withHeader(yamlOf([chart]))],
     ['chart/values.yaml', withHeader(documentText(defaultValues, descriptionAt))],
     ['chart/ci/development-values.yaml', withHeader(yamlOf([developmentValues()]))],
+    ['chart/files/alert-rules.yaml', withHeader(documentText({ groups: ruleGroups(defaultRunbooks) }))],
     ['chart/values.schema.json', `${JSON.stringify(valuesJsonSchema, null, 2)}\n`],
   ]);
 }

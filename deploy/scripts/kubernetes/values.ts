@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { defaultRunbooks } from '../observability/rule-files.ts';
 
 // The values that an operator may choose. The schema is also the Helm chart's values.schema.json,
 // its defaults are values.yaml, and the manifests for Kustomize are made with these defaults.
@@ -225,6 +226,16 @@ export const valuesSchema = z.strictObject({
         .default([{ name: 'public', namespace: 'gateways' }]),
     })
     .prefault({}),
+  alertRules: z
+    .strictObject({
+      enabled: z.boolean().default(false).describe('Creates a PrometheusRule, which needs the Prometheus operator.'),
+      runbooks: z
+        .string()
+        .default(defaultRunbooks)
+        .describe('The address of docs/operate/runbooks in your copy of the repository: alerts link to it.'),
+    })
+    .prefault({})
+    .describe('The alerts of deploy/observability.'),
   services: z
     .strictObject({
       edgeRouter: z

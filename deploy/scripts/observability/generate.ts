@@ -9,7 +9,7 @@ import { observabilityFiles } from './observability-files.ts';
 
 const { values } = parseArgs({ options: { output: { type: 'string' }, runbooks: { type: 'string' } } });
 const folder = resolve(values.output ?? join(import.meta.dirname, '../../observability'));
-const files = observabilityFiles(values.runbooks);
+const files = observabilityFiles(values.runbooks?.replace(/\/$/, ''));
 for await (const path of glob('{grafana,prometheus,kubernetes}/**/*.{yaml,json}', { cwd: folder })) {
   if (!files.has(path)) await rm(join(folder, path));
 }

@@ -2,7 +2,7 @@ import { documentText } from '../kubernetes/yaml-text.ts';
 import { dashboards } from './dashboards/all-dashboards.ts';
 import { grafanaFiles } from './grafana-files.ts';
 import { operatorFiles } from './operator-objects.ts';
-import { rulesFile, ruleTestFiles } from './rule-files.ts';
+import { defaultRunbooks, rulesFile, ruleTestFiles } from './rule-files.ts';
 import { scrapeConfigFiles } from './scrape-configs.ts';
 
 const header = '# Written by `npm run generate:observability` from deploy/scripts/observability. Change it there.\n';
@@ -11,7 +11,7 @@ const header = '# Written by `npm run generate:observability` from deploy/script
  * The content of deploy/observability: the text of each file by its path. Other files there are
  * written by hand.
  */
-export function observabilityFiles(runbooks = 'docs/operate/runbooks'): ReadonlyMap<string, string> {
+export function observabilityFiles(runbooks = defaultRunbooks): ReadonlyMap<string, string> {
   const files = new Map([
     ...grafanaFiles(runbooks),
     ['prometheus/rules.yaml', rulesFile(runbooks)],

@@ -3,8 +3,11 @@ import type { Alert, AlertCase, Firing, Moment, Pace } from './alerts/alert.ts';
 import { alertGroups, allAlerts } from './alerts/all-alerts.ts';
 import { recordings } from './recordings.ts';
 
-/** The place of runbooks: a path in this repository, or the address of a folder. */
+/** The address of the folder of runbooks on a Git host, which displays Markdown. */
 export type RunbookAddress = string;
+
+/** Stands for the address of an operator's own copy of the docs. */
+export const defaultRunbooks: RunbookAddress = 'https://git.example.com/model-gateway/blob/main/docs/operate/runbooks';
 
 /** The file that Prometheus loads. */
 export function rulesFile(runbooks: RunbookAddress): string {

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promtool } from '@gateway/testkit';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { allAlerts } from './alerts/all-alerts.ts';
+import { alertGroups, allAlerts } from './alerts/all-alerts.ts';
 import { dashboards } from './dashboards/all-dashboards.ts';
 import { recordings } from './recordings.ts';
-import { rulesFile, ruleTestFiles, runbookOf } from './rule-files.ts';
+import { defaultRunbooks, rulesFile, ruleTestFiles, runbookOf } from './rule-files.ts';
 import { scrapeConfigFiles } from './scrape-configs.ts';
 
 const repository = join(import.meta.dirname, '../../..');
@@ -19,6 +19,15 @@ const alertNames = [...new Set(allAlerts.map(({ name }) => name))];
 describe('the rules of Prometheus', () => {
   it('are rules to promtool', async () => {
     expect(await promtool(['check', 'rules', join(folder, 'rules.yaml')])).toContain('SUCCESS');
+  });
+
+  it('link the runbook of each alert by a full address', async () => {
+    const rules = await readFile(join(folder, 'rules.yaml'), 'utf8');
+    const links = [...rules.matchAll(/runbook_url: (.*)/g)].map(([, link]) => link);
+    expect(links.map((link) => URL.parse(link ?? '')?.protocol)).toEqual(allAlerts.map(() => 'https:'));
+    expect(links).toEqual(
+      Object.values(alertGroups).flatMap((alerts) => alerts.map(({ name }) => runbookOf(name, defaultRunbooks))),
+    );
   });
 
   // Some seconds each, and more on a busy machine.

@@ -17,9 +17,10 @@ export function nextStepLines(settings: Readonly<Record<string, string>>): reado
   const exported = Object.entries(settings).map(([name, value]) => `${name}=${value}`);
   return [
     ...(exported.length === 0 ? [] : [`  In another terminal     export ${exported.join(' ')}`]),
-    '   Set up a client         npx gatewayctl snippet claude-code   (or codex, openai-python; no name lists all)',
+    '  Set up a client         npx gatewayctl snippet claude-code   (or codex, openai-python; no name lists all)',
     '  See what happened       npx gatewayctl request list          (or in the console)',
-    '   Stop                    Ctrl-C',
+    '  Is something wrong?     npx gatewayctl doctor',
+    '  Stop                    Ctrl-C',
   ];
 }
 
@@ -32,18 +33,27 @@ export interface WelcomePool {
   readonly models: string;
 }
 
-/** Names the providers, or says that they are simulated, and how to set up real ones. */
-export function providerLines(simulatorUrl: string | undefined, pools: readonly WelcomePool[] = []): readonly string[] {
+/**
+ * Names the providers, or says that they are simulated, and how to set up real ones.
+ *
+ * @param notes what does not work with these pools
+ */
+export function providerLines(
+  simulatorUrl: string | undefined,
+  pools: readonly WelcomePool[] = [],
+  notes: readonly string[] = [],
+): readonly string[] {
   if (simulatorUrl !== undefined) {
     return [
       `  Providers               simulated, at ${simulatorUrl}`,
-      `${margin}for real providers, set OPENAI_API_KEY and/or ANTHROPIC_API_KEY, or GATEWAY_CONFIG`,
+      `${margin}for real ones, set the gateway's own keys (OPENAI_API_KEY, ANTHROPIC_API_KEY) or GATEWAY_CONFIG`,
     ];
   }
-  return pools.map(({ name, baseUrl, accounts, models }, index) => {
+  const lines = pools.map(({ name, baseUrl, accounts, models }) => {
     const counted = accounts === 1 ? '1 account' : `${accounts} accounts`;
-    return `${index === 0 ? '  Providers               ' : margin}${name}: ${baseUrl}, ${counted}, ${models}`;
+    return `${name}: ${baseUrl}, ${counted}, ${models}`;
   });
+  return [...lines, ...notes].map((line, index) => `${index === 0 ? '  Providers               ' : margin}${line}`);
 }
 
 const margin = ' '.repeat(26);

@@ -14,7 +14,7 @@ import { createWorkerPool } from '@gateway/lifecycle/worker-pool';
 import { readLimiterConfig, readStandAloneLimiterConfig } from '@gateway/limiter/config';
 import { createLimiterService } from '@gateway/limiter/service';
 import { EmbeddedLimitStore } from '@gateway/limiter/store/embedded-limit-store';
-import { readCredentialConfig, readGatewayConfig } from '@gateway/pool-broker/config';
+import { readGatewayConfig } from '@gateway/pool-broker/config';
 import { AccountTable } from '@gateway/pool-broker/credentials/account-table';
 import { createPoolBrokerService } from '@gateway/pool-broker/service';
 import { MemoryPoolStore } from '@gateway/pool-broker/store/memory-pool-store';
@@ -32,7 +32,13 @@ import { createAdmin } from './admin.ts';
 import type { AllInOneConfig } from './config.ts';
 import { DataFolder } from './data-folder.ts';
 import { createFront, firstReason } from './front.ts';
-import { migrateGatewayDatabase, openGatewayDatabase, readDatabaseUrl, readIdentityKeys } from './gateway-database.ts';
+import {
+  migrateGatewayDatabase,
+  openGatewayDatabase,
+  readCredentialSettings,
+  readDatabaseUrl,
+  readIdentityKeys,
+} from './gateway-database.ts';
 
 // Client libraries of Redis, NATS and gRPC are loaded only if a setting requires them.
 
@@ -68,7 +74,7 @@ export async function composeGateway(env: Environment, config: AllInOneConfig, r
   );
   const limiterPeers = { usageQuery: directClientOf(query.routes, UsageQueryService) };
   const limiter = await run(createLimiterService(readLimiterConfig(env), limiterPeers, runtime, { store: limitStore }));
-  const brokerConfig = { gateway, credentials: readCredentialConfig(env) };
+  const brokerConfig = { gateway, credentials: await readCredentialSettings(env) };
   const broker = await run(createPoolBrokerService(brokerConfig, runtime, { store: poolStore, database }));
   const usage = stream === undefined ? ingest.routes : [stream.route];
   const others = [identity, limiter, broker, query].flatMap((service) => service.routes);

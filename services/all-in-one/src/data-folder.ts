@@ -55,12 +55,16 @@ export class DataFolder {
   }
 
   /** The key that hashes token digests. It is created once; without it every token is unknown. */
-  async tokenHashKey(): Promise<string> {
-    const existing = await this.read('token-hash-key');
-    if (existing !== undefined) return existing;
-    const key = randomBytes(32).toString('base64');
-    await this.write('token-hash-key', key);
-    return key;
+  tokenHashKey(): Promise<string> {
+    return this.#keptText('token-hash-key', newKey);
+  }
+
+  /**
+   * The key that encrypts the credentials of stored accounts. It is created once; without it these
+   * accounts can't be used. Its id differs from those in the docs, so that keys can be combined.
+   */
+  accountKeys(): Promise<string> {
+    return this.#keptText('account-keys', () => `data-folder:${newKey()}`);
   }
 
   async read(name: string): Promise<string | undefined> {
@@ -105,6 +109,14 @@ export class DataFolder {
     return { [Symbol.dispose]: () => lock.close() };
   }
 
+  async #keptText(name: string, create: () => string): Promise<string> {
+    const existing = await this.read(name);
+    if (existing !== undefined) return existing;
+    const text = create();
+    await this.write(name, text);
+    return text;
+  }
+
   async #isLocked(): Promise<boolean> {
     const exists = await access(this.#lockFile).then(
       () => true,
@@ -134,6 +146,10 @@ interface FolderOwner {
   /** For people: which process on which machine. */
   readonly name: string;
   readonly path: string;
+}
+
+function newKey(): string {
+  return randomBytes(32).toString('base64');
 }
 
 function isBusy(thrown: unknown): boolean {

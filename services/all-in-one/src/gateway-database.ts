@@ -3,6 +3,7 @@ import { backendText, ConfigError, type Environment, EnvReader, readSettings } f
 import { type GatewayDatabase, migrate, pendingMigrations } from '@gateway/database';
 import { databaseUrl } from '@gateway/database/database-url';
 import { type IdentityConfig, readIdentityConfig } from '@gateway/identity/config';
+import { readCredentialConfig } from '@gateway/pool-broker/config';
 import type { Metrics } from '@gateway/telemetry';
 import { DataFolder } from './data-folder.ts';
 
@@ -73,6 +74,17 @@ export async function readIdentityKeys(env: Environment): Promise<IdentityConfig
   if (new EnvReader(env).optional('TOKEN_HASH_KEY') !== undefined) return readIdentityConfig(env);
   const data = await DataFolder.open(env);
   return readIdentityConfig({ TOKEN_HASH_KEY: await data.tokenHashKey() });
+}
+
+/**
+ * How credentials of accounts are stored. Without ACCOUNT_KEYS, they are encrypted with the key
+ * beside the embedded database. A shared database gets none: every broker needs the same key.
+ */
+export async function readCredentialSettings(env: Environment): Promise<ReturnType<typeof readCredentialConfig>> {
+  const settings = readCredentialConfig(env);
+  if (settings.keys.length > 0 || readDatabaseUrl(env) !== undefined) return settings;
+  const data = await DataFolder.open(env);
+  return readCredentialConfig({ ...env, ACCOUNT_KEYS: await data.accountKeys(), ACCOUNT_KEYS_FILE: undefined });
 }
 
 /**

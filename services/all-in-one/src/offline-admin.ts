@@ -28,7 +28,13 @@ import { readUsageIngestConfig } from '@gateway/usage-ingest/config';
 import { createUsageIngestService } from '@gateway/usage-ingest/service';
 import { readUsageQueryConfig } from '@gateway/usage-query/config';
 import { createUsageQueryService } from '@gateway/usage-query/service';
-import { checkIdentityKeys, openCurrentDatabase, readDatabaseUrl, readIdentityKeys } from './gateway-database.ts';
+import {
+  checkIdentityKeys,
+  openCurrentDatabase,
+  readCredentialSettings,
+  readDatabaseUrl,
+  readIdentityKeys,
+} from './gateway-database.ts';
 
 /** The admin API without a running gateway. */
 export interface OfflineAdmin extends AsyncDisposable {
@@ -100,7 +106,7 @@ async function openParts(
 ): Promise<AdminParts> {
   const logger = createLogger('gatewayctl', 'error');
   const runtime = { logger, metrics: new Metrics() };
-  const credentials = readCredentialConfig(env);
+  const credentials = await readCredentialSettings(env);
   const gateway = await withStoredAccounts(readGatewayConfig(env), credentials.keys, database);
   const store = new MemoryPoolStore(systemClock);
   const services = [

@@ -1,6 +1,7 @@
 import type { GatewayConfig } from '@gateway/config';
-import { firstCurl, nextStepLines, providerLines, type WelcomePool } from '@gateway/presentation';
+import { firstCurl, nextStepLines, providerLines, unservedPools, type WelcomePool } from '@gateway/presentation';
 import { type IdentityService, TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import type { Pool, PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { Client } from '@gateway/rpc';
 import { monotonicMs, sleep } from '@gateway/time';
@@ -18,6 +19,8 @@ export interface Welcome {
   readonly simulatorUrl: string | undefined;
   /** The pools that have accounts. */
   readonly pools: readonly WelcomePool[];
+  /** What does not work because a pool has no account, and how to add one. */
+  readonly unserved: readonly string[];
   /** A class or model that clients can use. Undefined: none is known yet. */
   readonly model: string | undefined;
   /**
@@ -32,12 +35,12 @@ export interface Welcome {
  * do next.
  */
 export function welcomeText(welcome: Welcome): string {
-  const { baseUrl, adminUrl, signInWith, token, simulatorUrl, pools, model, settings } = welcome;
+  const { baseUrl, adminUrl, signInWith, token, simulatorUrl, pools, unserved, model, settings } = welcome;
   return [
     '',
     `  The gateway listens on  ${baseUrl}`,
     `  Console                 ${adminUrl}   sign in with ${signInWith}`,
-    ...providerLines(simulatorUrl, pools),
+    ...providerLines(simulatorUrl, pools, unserved),
     token === undefined
       ? '  Issue a token           npx gatewayctl token issue --label my-first   (or in the console)'
       : `  Token                   ${token}${simulatorUrl === undefined ? '   (shown only once)' : ''}`,
@@ -55,8 +58,8 @@ export function welcomeText(welcome: Welcome): string {
 /** What the welcome says of pools and models. */
 export async function knownToBroker(
   broker: Client<typeof PoolBrokerService>,
-  { pools }: Pick<GatewayConfig, 'pools'>,
-): Promise<Pick<Welcome, 'pools' | 'model'>> {
+  { pools, source }: Pick<GatewayConfig, 'pools' | 'source'>,
+): Promise<Pick<Welcome, 'pools' | 'unserved' | 'model'>> {
   const { accounts } = await broker.listAccounts({});
   const used = pools
     .map(({ name, baseUrl }) => ({
@@ -67,7 +70,22 @@ export async function knownToBroker(
     .filter((pool) => pool.accounts > 0);
   const reports = await firstReports(broker, used);
   const { models } = await broker.listModels({});
-  return { pools: used.map((pool) => ({ ...pool, models: outcomeOf(reports.get(pool.name)) })), model: models[0]?.id };
+  const all = [...reports.values()].map(({ name, format }) => ({
+    ...{ name, format },
+    accounts: accounts.filter(({ pool }) => pool === name),
+  }));
+  return {
+    pools: used.map((pool) => ({ ...pool, models: outcomeOf(reports.get(pool.name)) })),
+    unserved: unservedPools(all).flatMap(({ name, format, text }) => [text, remedyOf(name, format, source?.path)]),
+    model: models[0]?.id,
+  };
+}
+
+function remedyOf(pool: string, format: ProviderFormat, file: string | undefined): string {
+  const isMessages = format === ProviderFormat.MESSAGES;
+  const key = isMessages ? 'ANTHROPIC_API_KEY' : 'OPENAI_API_KEY';
+  const command = `npx gatewayctl account add ${pool}/main${isMessages ? ' --kind api_key' : ''}`;
+  return `To use it, ${file === undefined ? `set ${key}` : `add an account to ${file}`}, or run ${command}`;
 }
 
 /** A URL may have a password, or a key in its query. */

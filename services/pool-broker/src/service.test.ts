@@ -722,13 +722,13 @@ describe('a credential', () => {
 
   it('is refused for an account that is unknown or disabled, without saying which', async () => {
     const { credentials } = brokerOf(gatewayWith([sampleAccount('responses', 'off', { state: 'disabled' })]));
-    for (const target of [
-      { case: 'accountId', value: 'responses/off' },
-      { case: 'accountId', value: 'unknown' },
-      { case: 'pool', value: 'responses' },
+    for (const [target, code] of [
+      [{ case: 'accountId', value: 'responses/off' }, 'providers_unavailable'],
+      [{ case: 'accountId', value: 'unknown' }, 'providers_unavailable'],
+      [{ case: 'pool', value: 'responses' }, 'not_found'],
     ] as const) {
       await expect(credentials.getCredential({ target })).rejects.toMatchObject({
-        code: 'providers_unavailable',
+        code,
         message: expect.not.stringContaining('off'),
       });
     }

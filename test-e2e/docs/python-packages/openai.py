@@ -18,7 +18,9 @@ from http_client import (
 
 class OpenAI:
     def __init__(self, *, api_key, base_url, timeout=None, max_retries=2):
-        self.chat = Chat(base_url.rstrip("/"), {"authorization": f"Bearer {api_key}"})
+        headers = {"authorization": f"Bearer {api_key}"}
+        self.chat = Chat(base_url.rstrip("/"), headers)
+        self.responses = Responses(base_url.rstrip("/"), headers)
 
 
 class Chat:
@@ -42,3 +44,35 @@ class Completions:
             error.code = error.body.get("code")
             raise
         return events_of(response) if stream else answer_of(response)
+
+
+class Responses:
+    def __init__(self, base_url, headers):
+        self._url = f"{base_url}/responses"
+        self._headers = headers
+
+    def stream(self, *, input, model, instructions=None, tools=None):
+        parameters = {name: value for name, value in locals().items() if name != "self"}
+        return ResponseStream(post(self._url, self._headers, {**parameters, "stream": True}))
+
+
+class ResponseStream:
+    def __init__(self, response):
+        self._events = events_of(response)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self._events.close()
+
+    def __iter__(self):
+        return self._events
+
+    def get_final_response(self):
+        for event in self._events:
+            if event.type == "response.completed":
+                parts = [part for item in event.response.output if item.type == "message" for part in item.content]
+                event.response.output_text = "".join(part.text for part in parts if part.type == "output_text")
+                return event.response
+        raise RuntimeError("Didn't receive a `response.completed` event.")

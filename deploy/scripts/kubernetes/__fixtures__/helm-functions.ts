@@ -29,6 +29,7 @@ const functions: Readonly<Record<string, (...args: readonly unknown[]) => unknow
   quote: (value) => JSON.stringify(textOf(value)),
   regexReplaceAll: (pattern, text, replacement) =>
     stringOf(text).replaceAll(new RegExp(stringOf(pattern), 'g'), stringOf(replacement)),
+  replace: (old, replacement, text) => stringOf(text).replaceAll(stringOf(old), stringOf(replacement)),
   toJson: (value) => JSON.stringify(value),
   toYaml: (value) => stringify(value, { lineWidth: 0, aliasDuplicateObjects: false }).trimEnd(),
   trimSuffix: (suffix, text) => {

@@ -10,16 +10,18 @@ export type ChartValues = Readonly<Record<string, unknown>>;
  *
  * @param files by name. A definition in one file can be included by all.
  * @param used gets the path of every value that is read: "services.limiter.heapMiB".
+ * @param others the other files of the chart, which templates read with `.Files.Get`.
  * @returns the rendered text of each file.
  */
 export function renderChart(
   files: ReadonlyMap<string, string>,
   values: ChartValues,
   used: Set<string> = new Set(),
+  others: ReadonlyMap<string, string> = new Map(),
 ): ReadonlyMap<string, string> {
   const templates = new Map([...files].map(([name, text]) => [name, parseTemplate(text)]));
   const definitions = new Map([...templates.values()].flatMap(({ definitions: own }) => [...own]));
-  const root = { Values: observed(values, '', used) };
+  const root = { Values: observed(values, '', used), Files: { Get: (name: string) => others.get(name) } };
   return new Map(
     [...templates].map(([name, { body }]) => [name, new Rendering(definitions, root).render(body, root, new Map())]),
   );
@@ -87,7 +89,8 @@ class Rendering {
     for (const [head, ...rest] of commands) {
       if (head === undefined) throw new Error('a pipeline has an empty command');
       const args = rest.map((each) => this.#value(each, dot, variables)).concat(piped);
-      piped = [head.kind === 'function' ? this.#call(head.name, args) : this.#value(head, dot, variables)];
+      const called = head.kind === 'function' ? this.#call(head.name, args) : this.#value(head, dot, variables);
+      piped = [typeof called === 'function' ? called(...args) : called];
     }
     return piped[0];
   }

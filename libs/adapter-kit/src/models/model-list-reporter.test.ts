@@ -1,5 +1,6 @@
 import { create } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { GatewayError } from '@gateway/errors';
 import {
   CredentialService,
   type GetCredentialResponse,
@@ -42,8 +43,10 @@ beforeEach(async () => {
     credentials: directClient(
       serviceRoute(CredentialService, {
         // Each pool's provider has its own path.
-        getCredential: async ({ target }): Promise<GetCredentialResponse> =>
-          bearer(`${provider.url}/${target.value}`, 'secret'),
+        getCredential: async ({ target }): Promise<GetCredentialResponse> => {
+          if (target.value === 'empty') throw new GatewayError('not_found', 'The pool has no usable account.');
+          return bearer(`${provider.url}/${target.value}`, 'secret');
+        },
       }),
     ),
     runtime: { logger, metrics: new Metrics() },
@@ -126,6 +129,17 @@ describe('the model list reporter', () => {
     expect(warned).toHaveBeenCalledTimes(1);
     expect(warned.mock.calls[0]?.[0]).toEqual({ subject: 'pool a', reason: '500 from the provider' });
     expect(reports[0]).toBe('a: unreachable, 500 from the provider');
+  });
+
+  it('does not warn of a pool without an account, which may not be used', async () => {
+    pools = ['empty', 'a'];
+    const noted = vi.spyOn(logger, 'info');
+    await using _ = startReporter();
+    await expect.poll(() => reports).toContain('empty: unreachable, The pool has no usable account.');
+    expect(noted.mock.calls.map(([facts]) => facts)).toEqual([
+      { subject: 'pool empty', reason: 'The pool has no usable account.' },
+    ]);
+    expect(warned).not.toHaveBeenCalled();
   });
 
   it('logs why a provider does not answer', async () => {

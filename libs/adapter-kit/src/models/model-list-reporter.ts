@@ -85,7 +85,10 @@ export class ModelListReporter implements AsyncDisposable {
   #onProblem(subject: string, thrown: unknown): void {
     if (this.#problems.has(subject)) return;
     this.#problems.add(subject);
-    this.#context.logger.warn({ subject, reason: reasonOf(thrown) }, 'model lists cannot be reported');
+    const { logger } = this.#context;
+    // A pool without an account may be one that is not used.
+    const level = thrown instanceof GatewayError && thrown.code === 'not_found' ? 'info' : 'warn';
+    logger[level]({ subject, reason: reasonOf(thrown) }, "model lists can't be read or reported");
   }
 
   #onSuccess(subject: string): void {

@@ -6,8 +6,8 @@ import { Role } from '@gateway/proto/admin/v1/operator_service_pb.js';
 import { PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
 import { SessionSchema, SessionService } from '@gateway/proto/admin/v1/session_service_pb.js';
 import { type ReplicaSchema, Severity, SystemService } from '@gateway/proto/admin/v1/system_service_pb.js';
-import { type AccountSchema, AccountState, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
-import type { PoolPauseSchema } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import { type AccountSchema, AccountState, AttemptResult, ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
+import type { PoolPauseSchema, PoolSchema } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { readBuild } from '@gateway/telemetry';
 import { describe, expect, it } from 'vitest';
 import { CommandLine } from '../__fixtures__/command-line.ts';
@@ -25,6 +25,8 @@ interface World {
   readonly pauses?: readonly MessageInitShape<typeof PoolPauseSchema>[];
   readonly modelListFailure?: string;
   readonly accounts?: readonly MessageInitShape<typeof AccountSchema>[];
+  /** Besides the pool of these accounts. */
+  readonly otherPools?: readonly { readonly pool: MessageInitShape<typeof PoolSchema> }[];
 }
 
 function commandLine({
@@ -36,6 +38,7 @@ function commandLine({
   pauses = [],
   modelListFailure = '',
   accounts = [{ state: AccountState.AVAILABLE }, {}],
+  otherPools = [],
 }: World = {}) {
   const get = async () => {
     const answer = new IncomingMessage(new Socket());
@@ -58,7 +61,10 @@ function commandLine({
     router.service(PoolService, {
       listPools: () => ({
         overview: {
-          pools: [{ pool: { name: 'responses', modelListFailure }, accounts: [...accounts], pauses: [...pauses] }],
+          pools: [
+            { pool: { name: 'responses', modelListFailure }, accounts: [...accounts], pauses: [...pauses] },
+            ...otherPools,
+          ],
         },
       }),
     });
@@ -124,6 +130,16 @@ describe('gatewayctl doctor', () => {
     );
     const without = await commandLine({ modelListFailure: '401 from the provider', accounts: [] }).run('doctor');
     expect(without.lines.join()).not.toContain('401');
+  });
+
+  it('notes what does not work because a pool has no account, and fails nothing', async () => {
+    const unused = { pool: { name: 'messages', format: ProviderFormat.MESSAGES } };
+    const { exitCode, lines } = await commandLine({ otherPools: [unused] }).run('doctor');
+    expect(exitCode).toBe(0);
+    expect(lines.slice(-2)).toEqual([
+      '· pools         The pool messages has no usable account: its models, /v1/messages and failover to it do not work.',
+      '                If you need it, add an account with gatewayctl account add, or in gateway.yaml.',
+    ]);
   });
 
   it('says that a pool is paused, why and until when', async () => {

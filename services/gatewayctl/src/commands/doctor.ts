@@ -1,11 +1,11 @@
 import { statfs } from 'node:fs/promises';
 import { type Client, Code, ConnectError } from '@connectrpc/connect';
 import { type Environment, EnvReader } from '@gateway/config';
-import { isFailing, withVisibleTexts } from '@gateway/presentation';
+import { isFailing, unservedPools, withVisibleTexts } from '@gateway/presentation';
 import { PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
 import { SessionService } from '@gateway/proto/admin/v1/session_service_pb.js';
 import { type Replica, Severity, SystemService } from '@gateway/proto/admin/v1/system_service_pb.js';
-import { AccountState } from '@gateway/proto/pool/v1/account_pb.js';
+import { AccountState, ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import { readBuild } from '@gateway/telemetry';
 import { epochMs, timeoutSignal } from '@gateway/time';
 import { Command } from 'commander';
@@ -22,7 +22,8 @@ import { holderText } from './session.ts';
 /** The result of one check. */
 type Finding = {
   readonly about: string;
-  readonly state: 'fine' | 'warning' | 'wrong';
+  /** A note says what a person should know, and fails nothing. */
+  readonly state: 'fine' | 'note' | 'warning' | 'wrong';
   readonly text: string;
   /** The remedy. Empty if there is none, or the text contains it. */
   readonly remedy: string;
@@ -40,7 +41,7 @@ export function doctorCommand({ env, connect }: CommandContext): Command {
       await using admin = await connect({ running: true });
       const findings = await examine(env, admin);
       print(output === 'table' ? withVisibleTexts(findings).map(lineOf).join('') : documentOf(output, findings));
-      const wrong = findings.filter(({ state }) => state !== 'fine').length;
+      const wrong = findings.filter(({ state }) => state === 'warning' || state === 'wrong').length;
       if (wrong > 0) throw new NotAsItShouldBe(`${wrong} of ${findings.length} checks failed.`);
     });
 }
@@ -172,7 +173,11 @@ async function poolsOf(pools: Client<typeof PoolService>): Promise<readonly Find
     const remedy = 'Add one with gatewayctl account add, or in gateway.yaml.';
     return [warning('pools', 'no provider accounts', remedy)];
   }
-  return (overview?.pools ?? []).flatMap(({ pool, accounts, pauses }) => {
+  const all = (overview?.pools ?? []).map(({ pool, accounts }) => ({
+    ...{ name: pool?.name ?? '', format: pool?.format ?? ProviderFormat.UNSPECIFIED, accounts },
+  }));
+  const notes = unservedPools(all).map(({ text }) => note('pools', text, unservedRemedy));
+  const findings = (overview?.pools ?? []).flatMap(({ pool, accounts, pauses }) => {
     const free = accounts.filter((account) => account.state === AccountState.AVAILABLE && !isFailing(account)).length;
     const failure = accounts.length === 0 ? '' : (pool?.modelListFailure ?? '');
     const unread = `${pool?.name}: the provider's model list can't be read: ${failure}`;
@@ -184,9 +189,12 @@ async function poolsOf(pools: Client<typeof PoolService>): Promise<readonly Find
       ? providers
       : [...providers, fine('pools', `${pool?.name}: ${free} of ${countText(accounts.length, 'account')} available`)];
   });
+  return [...findings, ...notes];
 }
 
 const providerRemedy = 'Check the credential, base_url and the network to the provider.';
+
+const unservedRemedy = 'If you need it, add an account with gatewayctl account add, or in gateway.yaml.';
 
 const pauseRemedy =
   'The pause ends automatically. If it does not, check gatewayctl pool status and the status page of the provider.';
@@ -206,11 +214,13 @@ function diskFinding(whose: string, freeBytes: number, sizeBytes: number): Findi
 }
 
 const fine = (about: string, text: string): Finding => ({ about, state: 'fine', text, remedy: '' });
+const note = (about: string, text: string, remedy: string): Finding => ({ about, state: 'note', text, remedy });
 const warning = (about: string, text: string, remedy = ''): Finding => ({ about, state: 'warning', text, remedy });
 const wrong = (about: string, text: string, remedy = ''): Finding => ({ about, state: 'wrong', text, remedy });
 
 const marks: Readonly<Record<Finding['state'], readonly [string, Color]>> = {
   fine: ['✓', 'green'],
+  note: ['·', 'dim'],
   warning: ['!', 'yellow'],
   wrong: ['✗', 'red'],
 };

@@ -6,7 +6,7 @@ import { note } from '../output/print.ts';
 export function processCommands(env: Environment): readonly Command[] {
   const start = new Command('start')
     .description(
-      'Runs the whole gateway, in one process or on all cores. Settings come from the environment and gateway.yaml.',
+      "Runs the whole gateway, in one process or on all cores. Settings come from the environment and gateway.yaml. Without gateway.yaml, OPENAI_API_KEY and ANTHROPIC_API_KEY are the gateway's own keys at the providers; clients never use them, but tokens that the gateway issues. Without any account, providers are simulated.",
     )
     .option(
       '--workers <number>',

@@ -14,9 +14,8 @@ export function credentialHandlers(broker: Broker): Handlers<typeof CredentialSe
       const account = await accountOf(broker, target);
       const pool = broker.configuration.catalog.pools.find(({ name }) => name === account?.pool);
       if (account === undefined || account.state === 'disabled' || pool === undefined) {
-        const isPool = target.case === 'pool';
-        const problem = isPool ? 'The pool has no usable account.' : 'The account does not exist, or is not usable.';
-        throw new GatewayError('providers_unavailable', problem);
+        if (target.case === 'pool') throw new GatewayError('not_found', 'The pool has no usable account.');
+        throw new GatewayError('providers_unavailable', 'The account does not exist, or is not usable.');
       }
       const { kind, text, version, cacheableUntilMs } = await broker.credentials.secretOf(account, refusedVersion);
       return {
