@@ -34,7 +34,7 @@ export function auditCommand({ connect }: CommandContext): Command {
 const columns: Columns<AuditEntry> = {
   at: ({ at }) => timeText(at),
   who: ({ actor }) => actor || '(nobody)',
-  from: { of: ({ address }) => address, spare: true },
+  from: ({ address }) => address,
   what: ({ action }) => action,
   subject: ({ subject }) => subject,
   outcome: ({ outcome }): Cell => {

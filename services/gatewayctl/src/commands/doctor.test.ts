@@ -25,6 +25,7 @@ interface World {
   readonly pauses?: readonly MessageInitShape<typeof PoolPauseSchema>[];
   readonly modelListFailure?: string;
   readonly accounts?: readonly MessageInitShape<typeof AccountSchema>[];
+  readonly simulated?: boolean;
 }
 
 function commandLine({
@@ -36,6 +37,7 @@ function commandLine({
   pauses = [],
   modelListFailure = '',
   accounts = [{ state: AccountState.AVAILABLE }, {}],
+  simulated = false,
 }: World = {}) {
   const get = async () => {
     const answer = new IncomingMessage(new Socket());
@@ -58,7 +60,9 @@ function commandLine({
     router.service(PoolService, {
       listPools: () => ({
         overview: {
-          pools: [{ pool: { name: 'responses', modelListFailure }, accounts: [...accounts], pauses: [...pauses] }],
+          pools: [
+            { pool: { name: 'responses', modelListFailure, simulated }, accounts: [...accounts], pauses: [...pauses] },
+          ],
         },
       }),
     });
@@ -124,6 +128,13 @@ describe('gatewayctl doctor', () => {
     );
     const without = await commandLine({ modelListFailure: '401 from the provider', accounts: [] }).run('doctor');
     expect(without.lines.join()).not.toContain('401');
+  });
+
+  it('says that providers are simulated, which is nothing to fix', async () => {
+    const { exitCode, lines } = await commandLine({ simulated: true }).run('doctor');
+    expect(exitCode).toBe(0);
+    expect(lines.join('\n')).toMatch(/✓ providers +simulated providers: no model .*\n +For real ones, start the gateway/);
+    expect((await commandLine().run('doctor')).printed).not.toContain('simulated');
   });
 
   it('says that a pool is paused, why and until when', async () => {

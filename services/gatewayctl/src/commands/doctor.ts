@@ -1,17 +1,20 @@
 import { statfs } from 'node:fs/promises';
 import { type Client, Code, ConnectError } from '@connectrpc/connect';
-import { type Environment, EnvReader } from '@gateway/config';
-import { isFailing, withVisibleTexts } from '@gateway/presentation';
+import { type Environment, EnvReader } from '@gateway/config/env-reader';
+import { isFailing } from '@gateway/presentation/account-error-text';
+import { withVisibleTexts } from '@gateway/presentation/visible-text';
 import { PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
 import { SessionService } from '@gateway/proto/admin/v1/session_service_pb.js';
 import { type Replica, Severity, SystemService } from '@gateway/proto/admin/v1/system_service_pb.js';
 import { AccountState } from '@gateway/proto/pool/v1/account_pb.js';
-import { readBuild } from '@gateway/telemetry';
+import { readBuild } from '@gateway/telemetry/build';
 import { Command } from 'commander';
 import type { AdminConnection, RunningGateway } from '../connection/admin-connection.ts';
 import { findAdminToken } from '../connection/admin-token.ts';
-import { failureText, NotAsItShouldBe } from '../failures.ts';
-import { documentOf, type OutputFlags, print, withOutput } from '../output/print.ts';
+import { failureText } from '../failure-text.ts';
+import { NotAsItShouldBe } from '../failures.ts';
+import { formatOf } from '../output/document-format.ts';
+import { type OutputFlags, print, withOutput } from '../output/print.ts';
 import { type Color, colored } from '../output/table.ts';
 import { bytesText, countText, durationText } from '../output/words.ts';
 import type { CommandContext } from './context.ts';
@@ -38,7 +41,8 @@ export function doctorCommand({ env, connect }: CommandContext): Command {
     .action(async ({ output }: OutputFlags) => {
       await using admin = await connect({ running: true });
       const findings = await examine(env, admin);
-      print(output === 'table' ? withVisibleTexts(findings).map(lineOf).join('') : documentOf(output, findings));
+      if (output === 'table') print(withVisibleTexts(findings).map(lineOf).join(''));
+      else print((await formatOf(output)).document(findings));
       const wrong = findings.filter(({ state }) => state !== 'fine').length;
       if (wrong > 0) throw new NotAsItShouldBe(`${wrong} of ${findings.length} checks failed.`);
     });
@@ -168,10 +172,11 @@ function certificatesOf(replicas: readonly Replica[]): readonly Finding[] {
 async function poolsOf(pools: Client<typeof PoolService>): Promise<readonly Finding[]> {
   const { overview } = await pools.listPools({}, { timeoutMs });
   if (overview?.pools.every(({ accounts }) => accounts.length === 0)) {
-    const remedy = 'Add one with gatewayctl account add, or in gateway.yaml.';
+    const remedy = 'Add one with gatewayctl account add.';
     return [warning('pools', 'no provider accounts', remedy)];
   }
-  return (overview?.pools ?? []).flatMap(({ pool, accounts, pauses }) => {
+  const simulated = overview?.pools.some(({ pool }) => pool?.simulated) ? [simulatedProviders] : [];
+  const ofPools = (overview?.pools ?? []).flatMap(({ pool, accounts, pauses }) => {
     const free = accounts.filter((account) => account.state === AccountState.AVAILABLE && !isFailing(account)).length;
     const failure = accounts.length === 0 ? '' : (pool?.modelListFailure ?? '');
     const unread = `${pool?.name}: the provider's model list can't be read: ${failure}`;
@@ -183,6 +188,7 @@ async function poolsOf(pools: Client<typeof PoolService>): Promise<readonly Find
       ? providers
       : [...providers, fine('pools', `${pool?.name}: ${free} of ${countText(accounts.length, 'account')} available`)];
   });
+  return [...simulated, ...ofPools];
 }
 
 const providerRemedy = 'Check the credential, base_url and the network to the provider.';
@@ -207,6 +213,12 @@ function diskFinding(whose: string, freeBytes: number, sizeBytes: number): Findi
 const fine = (about: string, text: string): Finding => ({ about, state: 'fine', text, remedy: '' });
 const warning = (about: string, text: string, remedy = ''): Finding => ({ about, state: 'warning', text, remedy });
 const wrong = (about: string, text: string, remedy = ''): Finding => ({ about, state: 'wrong', text, remedy });
+
+/** Nothing is wrong with them, but nobody should take their answers for those of a model. */
+const simulatedProviders: Finding = {
+  ...fine('providers', 'simulated providers: no model writes their answers'),
+  remedy: 'For real ones, start the gateway with OPENAI_API_KEY, ANTHROPIC_API_KEY or GATEWAY_CONFIG.',
+};
 
 const marks: Readonly<Record<Finding['state'], readonly [string, Color]>> = {
   fine: ['✓', 'green'],

@@ -1,5 +1,6 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt';
-import { isFailing, pauseReason } from '@gateway/presentation';
+import { isFailing } from '@gateway/presentation/account-error-text';
+import { pauseReason } from '@gateway/presentation/pool-pause-text';
 import {
   type ExplainModelResponse,
   ExplainModelResponseSchema,
@@ -22,7 +23,7 @@ import {
   QuotaOutlook,
 } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { Command } from 'commander';
-import { endless } from '../connection/admin-connection.ts';
+import { endless } from '../connection/deadlines.ts';
 import { UsageError } from '../failures.ts';
 import { type OutputFlags, printMessage, printOverviews, withOutput } from '../output/print.ts';
 import { type Columns, colored, Table } from '../output/table.ts';
@@ -50,7 +51,7 @@ export function poolCommand({ connect }: CommandContext): Command {
       }
       const { overview } = await pools.listPools({ pool: name });
       if (name !== '' && overview?.pools.length === 0) throw new Error(`no pool named ${name}.`);
-      printMessage(output, PoolOverviewSchema, overview, textOf);
+      await printMessage(output, PoolOverviewSchema, overview, textOf);
     });
   withOutput(pool.command('explain'))
     .description('Shows which account would serve the next request for a model or class, and why not the others.')
@@ -64,7 +65,7 @@ export function poolCommand({ connect }: CommandContext): Command {
       const tokenId = await findTokenId(admin, token);
       const explained = await admin.clientOf(PoolService).explainModel({ model, sessionId, tokenId });
       if (explained.candidates.length === 0) throw new Error(`no model or class named ${model}.`);
-      printMessage(output, ExplainModelResponseSchema, explained, explanationText);
+      await printMessage(output, ExplainModelResponseSchema, explained, explanationText);
     });
   return pool;
 }

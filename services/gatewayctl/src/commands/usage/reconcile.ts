@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { withVisibleTexts } from '@gateway/presentation';
+import { withVisibleTexts } from '@gateway/presentation/visible-text';
 import {
   type CounterDifference,
   type ReconcileDayResponse,
