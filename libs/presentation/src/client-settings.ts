@@ -60,10 +60,7 @@ export interface ClientModels {
  * Models that accounts in service can serve: classes where there are some, otherwise models that
  * providers list.
  */
-export function clientModelsOf({
-  overview,
-  models,
-}: Pick<ListPoolsResponse, 'overview' | 'models'>): ClientModels {
+export function clientModelsOf({ overview, models }: Pick<ListPoolsResponse, 'overview' | 'models'>): ClientModels {
   const { pools = [], classes = [] } = overview ?? {};
   const inService = pools.filter(isInService);
   const formats = new Map(inService.map(({ pool }) => [pool?.name, pool?.format]));

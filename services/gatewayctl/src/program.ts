@@ -9,10 +9,7 @@ import type { CommandContext } from './commands/context.ts';
  * is enough for help and completion. Loading code is most of the work of a command, and nobody uses
  * two groups at once. Undefined: all are complete.
  */
-export async function buildProgram(
-  { env, connect }: CommandContext,
-  words?: readonly string[],
-): Promise<Command> {
+export async function buildProgram({ env, connect }: CommandContext, words?: readonly string[]): Promise<Command> {
   const program = new Command('gatewayctl')
     .description(
       'Runs and operates the model gateway. Commands call the admin service at GATEWAY_ADMIN_URL (default: http://127.0.0.1:9090). If no gateway runs on this machine, most commands use its database directly.',

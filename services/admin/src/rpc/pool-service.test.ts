@@ -12,7 +12,12 @@ async function worldOf() {
   const explained: string[] = [];
   const broker = peer(PoolBrokerService, {
     listPools: () => ({ pools: [{ name: 'responses' }, { name: 'messages' }] }),
-    listModels: () => ({ models: [{ id: 'gateway/sterk', ownedBy: 'gateway' }, { id: 'gpt-5.5', ownedBy: 'a' }] }),
+    listModels: () => ({
+      models: [
+        { id: 'gateway/sterk', ownedBy: 'gateway' },
+        { id: 'gpt-5.5', ownedBy: 'a' },
+      ],
+    }),
     listAccounts: ({ pool }) => {
       asked += 1;
       const accounts = ['responses', 'messages'].map((name) => ({ id: `${name}/a`, pool: name, inFlight }));

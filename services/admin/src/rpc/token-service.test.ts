@@ -109,9 +109,12 @@ describe('changing tokens', () => {
   });
 
   it('says whether another valid token has the label of a new one', async () => {
-    const { client } = await worldOf([ci, me, token({ tokenId: 'ccc4', label: 'nightly', revokedAt: timestampFromMs(1) })]);
-    const isInUse = async (label: string) =>
-      (await client.issueToken({ kind: TokenKind.SERVICE, label })).labelIsInUse;
+    const { client } = await worldOf([
+      ci,
+      me,
+      token({ tokenId: 'ccc4', label: 'nightly', revokedAt: timestampFromMs(1) }),
+    ]);
+    const isInUse = async (label: string) => (await client.issueToken({ kind: TokenKind.SERVICE, label })).labelIsInUse;
     expect(await isInUse('ci')).toBe(true);
     expect(await isInUse(' ci ')).toBe(true);
     expect(await isInUse('c')).toBe(false);

@@ -133,7 +133,9 @@ describe('gatewayctl doctor', () => {
   it('says that providers are simulated, which is nothing to fix', async () => {
     const { exitCode, lines } = await commandLine({ simulated: true }).run('doctor');
     expect(exitCode).toBe(0);
-    expect(lines.join('\n')).toMatch(/✓ providers +simulated providers: no model .*\n +For real ones, start the gateway/);
+    expect(lines.join('\n')).toMatch(
+      /✓ providers +simulated providers: no model .*\n +For real ones, start the gateway/,
+    );
     expect((await commandLine().run('doctor')).printed).not.toContain('simulated');
   });
 

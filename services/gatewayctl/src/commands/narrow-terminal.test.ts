@@ -18,7 +18,9 @@ const account = 'an-account-with-a-long-name';
 const model = 'claude-haiku-4-5-20251001-eu-central-1';
 const address = 'ip-10-0-112-27.eu-central-1.compute.internal:9090';
 const overview = {
-  pools: [{ pool: { name: 'messages' }, accounts: [{ pool: 'messages', name: account, state: AccountState.AVAILABLE }] }],
+  pools: [
+    { pool: { name: 'messages' }, accounts: [{ pool: 'messages', name: account, state: AccountState.AVAILABLE }] },
+  ],
   classes: [{ id: 'gateway/a-class-of-models', candidates: [`messages/${model}`] }],
 };
 
@@ -36,9 +38,13 @@ function routes(router: ConnectRouter): void {
   });
   router.service(AuditService, { listAudit: () => ({ entries: [{ actor: label, address, subject: id }] }) });
   router.service(ConfigurationService, {
-    getConfiguration: () => ({ settings: [{ service: 'limiter', address, name: 'REDIS_URL', value: `redis://${address}` }] }),
+    getConfiguration: () => ({
+      settings: [{ service: 'limiter', address, name: 'REDIS_URL', value: `redis://${address}` }],
+    }),
   });
-  router.service(SystemService, { listReplicas: () => ({ replicas: [{ service: 'limiter', address, version: '0.1.0' }] }) });
+  router.service(SystemService, {
+    listReplicas: () => ({ replicas: [{ service: 'limiter', address, version: '0.1.0' }] }),
+  });
   router.service(UsageService, {
     reportUsage: () => ({ rows: [{ usage: { tokenId: id, totals: { requests: 1n } }, tokenLabel: label }] }),
   });
@@ -53,17 +59,47 @@ describe('in a narrow terminal', () => {
   });
 
   it.each([
-    [['token', 'list'], [id, label]],
-    [['operator', 'list'], [id, label]],
-    [['request', 'list'], [id, label, model, account]],
-    [['account', 'list'], ['messages', account]],
+    [
+      ['token', 'list'],
+      [id, label],
+    ],
+    [
+      ['operator', 'list'],
+      [id, label],
+    ],
+    [
+      ['request', 'list'],
+      [id, label, model, account],
+    ],
+    [
+      ['account', 'list'],
+      ['messages', account],
+    ],
     [['pool', 'status'], [account]],
-    [['pool', 'explain', model], [model, account]],
-    [['class', 'list'], ['gateway/a-class-of-models', `messages/${model}`]],
-    [['audit', 'list'], [label, address, id]],
-    [['config', 'show'], [address, `redis://${address}`]],
-    [['system', 'replicas'], [address, '0.1.0']],
-    [['usage', 'report', '--by', 'token'], [id, label]],
+    [
+      ['pool', 'explain', model],
+      [model, account],
+    ],
+    [
+      ['class', 'list'],
+      ['gateway/a-class-of-models', `messages/${model}`],
+    ],
+    [
+      ['audit', 'list'],
+      [label, address, id],
+    ],
+    [
+      ['config', 'show'],
+      [address, `redis://${address}`],
+    ],
+    [
+      ['system', 'replicas'],
+      [address, '0.1.0'],
+    ],
+    [
+      ['usage', 'report', '--by', 'token'],
+      [id, label],
+    ],
   ])('%s has whole ids, names and addresses', async (args, texts) => {
     for (const width of [20, 40, 80, 200]) {
       process.stdout.isTTY = true;

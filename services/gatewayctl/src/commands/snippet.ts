@@ -1,4 +1,10 @@
-import { apiOfClient, type ClientApi, type ClientSettings, clientModelsOf, clientSettingsFor } from '@gateway/presentation/client-settings';
+import {
+  apiOfClient,
+  type ClientApi,
+  type ClientSettings,
+  clientModelsOf,
+  clientSettingsFor,
+} from '@gateway/presentation/client-settings';
 import { ConfigurationService } from '@gateway/proto/admin/v1/configuration_service_pb.js';
 import { PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
 import { Command } from 'commander';

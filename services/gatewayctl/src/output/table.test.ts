@@ -47,7 +47,7 @@ describe('a table', () => {
       { id: '01a1fc6b-b507-756f-be4c-3808a428abd2', count: 12_345_678, note: 'short' },
       { id: '01a1fc6b-b507-756f-be4c-3808a428abd3', count: 1, note: '' },
     ]);
-    expect(text.split('\n')).toEqual([
+    expect(stripVTControlCharacters(text).split('\n')).toEqual([
       'id',
       '     count  note',
       '01a1fc6b-b507-756f-be4c-3808a428abd2',
@@ -61,12 +61,12 @@ describe('a table', () => {
   it('leaves out spare columns before a row takes several lines', () => {
     onTerminal(20);
     const text = new Table(columns).linesOf([{ id: 'identifier', count: 1_234, note: 'a long text' }]);
-    expect(text).toBe('id          count\nidentifier   1234\n');
+    expect(stripVTControlCharacters(text)).toBe('id          count\nidentifier   1234\n');
   });
 
   it('has every text whole, in lines that fit unless a text alone is longer', () => {
     const text = fc.string({ unit: 'grapheme-ascii', minLength: 1, maxLength: 60 }).map((each) => each.trim() || 'x');
-    const row = fc.record({ id: fc.uuid(), name: text, url: fc.webUrl(), count: fc.nat(), problem: text });
+    const row = fc.record({ id: fc.uuid(), name: text, url: fc.uuid().map((each) => `https://gateway.example/${each}`), count: fc.nat(), problem: text });
     const page = fc.array(row, { minLength: 1, maxLength: 4 });
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 200 }), page, page, (width, first, second) => {
