@@ -117,7 +117,7 @@ const columns: Columns<Account> = {
   account: ({ name }) => name,
   state: accountStateCell,
   'in flight': ({ inFlight }) => inFlight,
-  from: { of: ({ source }) => source, spare: true },
+  from: { of: ({ source, stored }) => source || (stored ? 'database' : ''), spare: true },
   cooldowns: ({ cooldowns }) => {
     const texts = cooldowns.map(({ until, model, reason }) => {
       const end = timeText(until, 'an operator enables it');

@@ -1,4 +1,3 @@
-import { Code, ConnectError } from '@connectrpc/connect';
 import {
   type GetRequestResponse,
   GetRequestResponseSchema,
@@ -9,6 +8,7 @@ import {
 import { RequestFilter } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { Command, InvalidArgumentError } from 'commander';
 import { endless } from '../connection/deadlines.ts';
+import { notFoundToUndefined } from '../connection/not-found.ts';
 import { firstOf, type Page } from '../connection/pages.ts';
 import { note, type OutputFlags, printList, printMessage, streamPrinter, withOutput } from '../output/print.ts';
 import type { Columns } from '../output/table.ts';
@@ -66,10 +66,6 @@ export function requestCommand({ connect }: CommandContext): Command {
       }
     });
   return request;
-}
-
-function notFoundToUndefined(thrown: unknown): undefined {
-  if (!(thrown instanceof ConnectError && thrown.code === Code.NotFound)) throw thrown;
 }
 
 const filters = {

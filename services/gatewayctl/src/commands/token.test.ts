@@ -99,6 +99,17 @@ describe('gatewayctl token', () => {
     expect({ notes, exitCode }).toEqual({ notes: 'gatewayctl: Two tokens begin so.', exitCode: 1 });
   });
 
+  it('says where to find a token that does not exist', async () => {
+    const { line } = commandLine({
+      getToken: () => {
+        throw new ConnectError('There is no token.', Code.NotFound);
+      },
+    });
+    const { notes, exitCode } = await line.run('token', 'show', 'nope');
+    expect(notes).toBe('gatewayctl: no token nope. Run gatewayctl token list --all to see all tokens.');
+    expect(exitCode).toBe(1);
+  });
+
   it('sets one limit and leaves the other, of the revision that it has seen', async () => {
     const { line, asked } = commandLine();
     await line.run('token', 'set', 'ci', '--rpm', '120');

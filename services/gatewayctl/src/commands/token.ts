@@ -10,6 +10,7 @@ import { type Token, TokenKind } from '@gateway/proto/identity/v1/identity_servi
 import type { Limits } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { Command, Option } from 'commander';
 import type { AdminConnection } from '../connection/admin-connection.ts';
+import { notFoundToUndefined } from '../connection/not-found.ts';
 import { firstOf, type Page } from '../connection/pages.ts';
 import { UsageError } from '../failures.ts';
 import { note, type OutputFlags, printList, printMessage, withOutput } from '../output/print.ts';
@@ -134,7 +135,8 @@ export function tokenCommand({ connect }: CommandContext): Command {
 
 /** The one token with this id, this beginning of an id, or this label. */
 async function findToken(admin: AdminConnection, named: string): Promise<TokenListing> {
-  const { token } = await admin.clientOf(TokenService).getToken({ token: named });
+  const found = await admin.clientOf(TokenService).getToken({ token: named }).catch(notFoundToUndefined);
+  const token = found?.token;
   if (token === undefined) throw new Error(`no token ${named}. Run gatewayctl token list --all to see all tokens.`);
   return token;
 }

@@ -66,7 +66,13 @@ describe('a table', () => {
 
   it('has every text whole, in lines that fit unless a text alone is longer', () => {
     const text = fc.string({ unit: 'grapheme-ascii', minLength: 1, maxLength: 60 }).map((each) => each.trim() || 'x');
-    const row = fc.record({ id: fc.uuid(), name: text, url: fc.uuid().map((each) => `https://gateway.example/${each}`), count: fc.nat(), problem: text });
+    const row = fc.record({
+      id: fc.uuid(),
+      name: text,
+      url: fc.uuid().map((each) => `https://gateway.example/${each}`),
+      count: fc.nat(),
+      problem: text,
+    });
     const page = fc.array(row, { minLength: 1, maxLength: 4 });
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 200 }), page, page, (width, first, second) => {
