@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import module from 'node:module';
 
 /**
- * The libraries that every command loads, in a few files instead of 150, made by ../build.js.
+ * The libraries that every command loads, in a few files instead of 150, made by deploy/scripts/bundle-libraries.js.
  *
  * @typedef {object} BundledLibraries
  * @property {string} installed The digest of npm's list of the packages that it was made from.

@@ -8,15 +8,19 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 const repository = join(import.meta.dirname, '../../..');
 
+const build = 'deploy/scripts/bundle-libraries.js';
+const main = 'services/gatewayctl/bin/main.js';
+
 let root: string;
 let cache: string;
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'gatewayctl-libraries-'));
   cache = join(root, 'node_modules/.cache/gatewayctl-libraries');
-  for (const path of ['services/gatewayctl/bin', 'services/gatewayctl/build.js', 'services/gatewayctl/package.json']) {
+  for (const path of ['services/gatewayctl/bin', 'services/gatewayctl/package.json', build, 'package.json']) {
     cpSync(join(repository, path), join(root, path), { recursive: true });
   }
-  mkdirSync(join(root, 'node_modules'));
+  mkdirSync(join(root, 'node_modules/@gateway'), { recursive: true });
+  symlinkSync(join(root, 'services/gatewayctl'), join(root, 'node_modules/@gateway/gatewayctl'));
   for (const name of ['@bufbuild', '@connectrpc', 'commander', 'rolldown']) {
     symlinkSync(join(repository, 'node_modules', name), join(root, 'node_modules', name));
   }
@@ -25,7 +29,7 @@ beforeEach(async () => {
 afterEach(() => rm(root, { recursive: true, force: true }));
 
 const run = async (file: string) =>
-  (await promisify(execFile)(process.execPath, [join(root, 'services/gatewayctl', file)], { env: {} })).stdout;
+  (await promisify(execFile)(process.execPath, [join(root, file)], { env: {} })).stdout;
 
 function filesInBundle(): Readonly<Record<string, string>> {
   return JSON.parse(readFileSync(join(cache, 'libraries.json'), 'utf8')).files;
@@ -33,7 +37,7 @@ function filesInBundle(): Readonly<Record<string, string>> {
 
 describe('the bundle of libraries', () => {
   it('has all that they export, and every part of them that a command imports', async () => {
-    expect(await run('build.js')).toBe('');
+    expect(await run(build)).toBe('');
     const files = filesInBundle();
     for (const [name, file] of Object.entries(files)) {
       const exported = async (specifier: string) => Object.keys(await import(specifier));
@@ -46,23 +50,23 @@ describe('the bundle of libraries', () => {
 
   it('is used as long as the same packages are installed, and not after another installation', async () => {
     mkdirSync(join(root, 'services/gatewayctl/src'));
-    const main = "import { Command } from 'commander';\nconsole.log(typeof Command);\n";
-    writeFileSync(join(root, 'services/gatewayctl/src/main.ts'), main);
-    expect(await run('bin/main.js')).toBe('function\n');
-    await run('build.js');
-    expect(await run('bin/main.js')).toBe('function\n');
+    const source = "import { Command } from 'commander';\nconsole.log(typeof Command);\n";
+    writeFileSync(join(root, 'services/gatewayctl/src/main.ts'), source);
+    expect(await run(main)).toBe('function\n');
+    await run(build);
+    expect(await run(main)).toBe('function\n');
     writeFileSync(join(cache, 'commander.mjs'), "export const Command = 'of the bundle';");
-    expect(await run('bin/main.js')).toBe('string\n');
+    expect(await run(main)).toBe('string\n');
     writeFileSync(join(root, 'node_modules/.package-lock.json'), 'with another version');
-    expect(await run('bin/main.js')).toBe('function\n');
+    expect(await run(main)).toBe('function\n');
   });
 
   it('keeps compiled code, and never that of another source', async () => {
     mkdirSync(join(root, 'services/gatewayctl/src'));
     for (const text of ['one', 'two', 'six', 'one']) {
-      const main = `const text: string = '${text}';\nconsole.log(text);\n`;
-      writeFileSync(join(root, 'services/gatewayctl/src/main.ts'), main);
-      expect(await run('bin/main.js')).toBe(`${text}\n`);
+      const source = `const text: string = '${text}';\nconsole.log(text);\n`;
+      writeFileSync(join(root, 'services/gatewayctl/src/main.ts'), source);
+      expect(await run(main)).toBe(`${text}\n`);
     }
     expect(readdirSync(join(root, 'node_modules/.cache'))).toEqual(['gatewayctl']);
   });

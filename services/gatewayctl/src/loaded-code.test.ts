@@ -24,7 +24,7 @@ async function loadedBy(...args: readonly string[]) {
     const urls = [];
     registerHooks({ load: (url, context, next) => { urls.push(url); return next(url, context); } });
     process.on('exit', () => writeFileSync(${JSON.stringify(list)}, JSON.stringify(urls)));`;
-  // The program without the bundle of libraries, in which packages can't be told apart.
+  // The program without the bundle of libraries, in which packages have no folders.
   const main = join(repository, 'services/gatewayctl/src/main.ts');
   const env = { HOME: folder, GATEWAY_DATA: folder, GATEWAY_ADMIN_URL: 'http://127.0.0.1:1' };
   const imported = `data:text/javascript,${encodeURIComponent(recorder)}`;

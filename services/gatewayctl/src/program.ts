@@ -6,8 +6,8 @@ import type { CommandContext } from './commands/context.ts';
  * The command line. It throws all errors: CommanderError if the command line is invalid.
  *
  * @param words only the groups that these words name are complete; the others have a summary, which
- * is enough for help and completion. Loading code is most of the work of a command, and nobody uses
- * two groups at once. Undefined: all are complete.
+ * is enough for help and completion. Loading code is most of the work of a command. Undefined: all
+ * are complete.
  */
 export async function buildProgram({ env, connect }: CommandContext, words?: readonly string[]): Promise<Command> {
   const program = new Command('gatewayctl')

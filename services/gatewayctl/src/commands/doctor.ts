@@ -214,7 +214,7 @@ const fine = (about: string, text: string): Finding => ({ about, state: 'fine', 
 const warning = (about: string, text: string, remedy = ''): Finding => ({ about, state: 'warning', text, remedy });
 const wrong = (about: string, text: string, remedy = ''): Finding => ({ about, state: 'wrong', text, remedy });
 
-/** Nothing is wrong with them, but nobody should take their answers for those of a model. */
+/** Nothing is wrong with them, but their answers are not those of a model. */
 const simulatedProviders: Finding = {
   ...fine('providers', 'simulated providers: no model writes their answers'),
   remedy: 'For real ones, start the gateway with OPENAI_API_KEY, ANTHROPIC_API_KEY or GATEWAY_CONFIG.',

@@ -78,7 +78,7 @@ export function numberOrNone(min: number, max?: number): (text: string) => numbe
   return (text) => (text === 'none' ? text : toNumber(text));
 }
 
-/** An id, or the beginning of one: also with the ellipsis that some programs put in place of the rest. */
+/** An id, or the beginning of one. It may end with an ellipsis in place of the rest. */
 export function idOrPrefix(text: string): string {
   return text.replace(/…$/, '');
 }
@@ -109,7 +109,7 @@ export interface PeriodFlags {
   readonly since?: number;
 }
 
-/** The period of the flags; the last seven days by default, as in the console. @throws UsageError */
+/** The period of the flags; by default the console's, the last seven days. @throws UsageError */
 export function periodOf({ from, to, since }: PeriodFlags, nowMs = Date.now()) {
   const today = localDayOf(nowMs);
   const isNamed = from !== undefined || to !== undefined;

@@ -1,8 +1,8 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { bundleFolder, digestOfInstalled, listFile } from './bin/bundled-libraries.js';
+import { bundleFolder, digestOfInstalled, listFile, nodeModules } from '@gateway/gatewayctl/bundled-libraries';
 
-// Bundles the libraries that every command loads, because opening 150 files is half the time of a
+// Bundles the libraries that every command of gatewayctl loads, because opening 150 files is half the time of a
 // short command. Our own sources run as they are. `npm ci` runs this with any installed Node, so it
 // is plain JavaScript. Commands work without the bundle, so a failed build is not an error.
 
@@ -32,7 +32,7 @@ async function buildBundle() {
   const { rolldown } = await import('rolldown');
   const nameOf = (/** @type {string} */ library) => library.replaceAll('/', '-');
   const bundle = await rolldown({
-    cwd: fileURLToPath(new URL('.', import.meta.url)),
+    cwd: fileURLToPath(new URL('..', nodeModules)),
     platform: 'node',
     input: Object.fromEntries(libraries.map((library) => [nameOf(library), library])),
   });
