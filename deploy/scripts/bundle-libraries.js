@@ -1,10 +1,15 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { bundleFolder, digestOfInstalled, listFile, nodeModules } from '@gateway/gatewayctl/bundled-libraries';
 
 // Bundles the libraries that every command of gatewayctl loads, because opening 150 files is half the time of a
 // short command. Our own sources run as they are. `npm ci` runs this with any installed Node, so it
 // is plain JavaScript. Commands work without the bundle, so a failed build is not an error.
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+/** services/gatewayctl/bin/bundled-libraries.js reads it. */
+const folder = join(root, 'node_modules/.cache/gatewayctl-libraries');
 
 /** Everything that is imported of these packages, so that no part of them is loaded twice. */
 const libraries = [
@@ -19,7 +24,7 @@ const libraries = [
 ];
 
 try {
-  rmSync(bundleFolder, { recursive: true, force: true });
+  rmSync(folder, { recursive: true, force: true });
   await buildBundle();
 } catch (thrown) {
   // Without development packages there is no bundler.
@@ -32,17 +37,19 @@ async function buildBundle() {
   const { rolldown } = await import('rolldown');
   const nameOf = (/** @type {string} */ library) => library.replaceAll('/', '-');
   const bundle = await rolldown({
-    cwd: fileURLToPath(new URL('..', nodeModules)),
+    cwd: root,
     platform: 'node',
     input: Object.fromEntries(libraries.map((library) => [nameOf(library), library])),
   });
   await bundle.write({
-    dir: fileURLToPath(bundleFolder),
+    dir: folder,
     entryFileNames: '[name].mjs',
     chunkFileNames: 'shared/[name].mjs',
   });
   await bundle.close();
   const files = Object.fromEntries(libraries.map((library) => [library, `${nameOf(library)}.mjs`]));
   // Last, so that an interrupted build leaves nothing that would be used.
-  writeFileSync(listFile, JSON.stringify({ installed: digestOfInstalled(), files }));
+  const list = readFileSync(join(root, 'node_modules/.package-lock.json'));
+  const installed = createHash('sha256').update(list).digest('hex');
+  writeFileSync(join(folder, 'libraries.json'), JSON.stringify({ installed, files }));
 }

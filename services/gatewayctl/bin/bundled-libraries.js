@@ -12,8 +12,8 @@ import module from 'node:module';
 
 /** `npm ci` removes the bundle together with the libraries. */
 export const nodeModules = new URL('../../../node_modules/', import.meta.url);
-export const bundleFolder = new URL('.cache/gatewayctl-libraries/', nodeModules);
-export const listFile = new URL('libraries.json', bundleFolder);
+const bundleFolder = new URL('.cache/gatewayctl-libraries/', nodeModules);
+const listFile = new URL('libraries.json', bundleFolder);
 
 /** Makes all imports of these libraries load the bundle, if it is that of the installed packages. */
 export function useBundledLibraries() {
@@ -29,7 +29,7 @@ export function useBundledLibraries() {
 }
 
 /** Changes with each installation that changes packages. */
-export function digestOfInstalled() {
+function digestOfInstalled() {
   return createHash('sha256')
     .update(readFileSync(new URL('.package-lock.json', nodeModules)))
     .digest('hex');

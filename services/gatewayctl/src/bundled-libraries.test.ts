@@ -19,8 +19,7 @@ beforeEach(async () => {
   for (const path of ['services/gatewayctl/bin', 'services/gatewayctl/package.json', build, 'package.json']) {
     cpSync(join(repository, path), join(root, path), { recursive: true });
   }
-  mkdirSync(join(root, 'node_modules/@gateway'), { recursive: true });
-  symlinkSync(join(root, 'services/gatewayctl'), join(root, 'node_modules/@gateway/gatewayctl'));
+  mkdirSync(join(root, 'node_modules'));
   for (const name of ['@bufbuild', '@connectrpc', 'commander', 'rolldown']) {
     symlinkSync(join(repository, 'node_modules', name), join(root, 'node_modules', name));
   }

@@ -1,16 +1,5 @@
 import { visibleJson } from '@gateway/presentation/visible-text';
-import type { Plain } from './plain.ts';
-
-/** How values are written for programs. */
-export interface DocumentFormat {
-  /** A document of its own. */
-  document(value: Plain): string;
-  /** An element of a list, which `endOfList` completes. */
-  element(value: Plain, index: number): string;
-  endOfList(length: number): string;
-  /** A value of a stream without an end: a line of JSON, or a document of YAML. */
-  streamed(value: Plain): string;
-}
+import type { DocumentFormat, Plain } from './plain.ts';
 
 /** YAML is loaded only if it is wanted: a script that reads JSON does not wait for it. */
 export async function formatOf(output: 'json' | 'yaml'): Promise<DocumentFormat> {

@@ -1,7 +1,6 @@
 import { hasUnseen, visibleYaml } from '@gateway/presentation/visible-text';
 import { Document, visit } from 'yaml';
-import type { DocumentFormat } from './document-format.ts';
-import type { Plain } from './plain.ts';
+import type { DocumentFormat, Plain } from './plain.ts';
 
 export const yaml: DocumentFormat = {
   document: yamlOf,
