@@ -13,6 +13,7 @@ describe('scripts of npm ci', () => {
     const files = filesDuringInstall(await readSourceTree(root)).map(({ file }) => file);
     expect(files.toSorted()).toEqual([
       'deploy/scripts/after-install.js',
+      'deploy/scripts/bundle-libraries.js',
       'deploy/scripts/runnable-node.js',
       'libs/testkit/src/servers/debian-packages.js',
       'services/admin/console/build.js',

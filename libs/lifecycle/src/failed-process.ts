@@ -1,4 +1,4 @@
-import { ConfigError } from '@gateway/config';
+import { ConfigError } from '@gateway/config/env-reader';
 
 /** Ends a process that could not start, and explains the failure on standard error. */
 export function endFailedStart(name: string, thrown: unknown): void {

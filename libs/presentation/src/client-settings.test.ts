@@ -1,18 +1,19 @@
 import { create } from '@bufbuild/protobuf';
-import { PoolOverviewSchema } from '@gateway/proto/admin/v1/pool_service_pb.js';
-import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
+import { ListPoolsResponseSchema } from '@gateway/proto/admin/v1/pool_service_pb.js';
+import { AccountState, ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import { describe, expect, it } from 'vitest';
-import { clientModelsOf, clientSettingsFor, exportLine } from './client-settings.ts';
+import { apiOfClient, clientModelsOf, clientSettingsFor, exportLine } from './client-settings.ts';
 
-const responses = { pool: { name: 'responses', format: ProviderFormat.RESPONSES } };
-const messages = { pool: { name: 'messages', format: ProviderFormat.MESSAGES } };
+const accounts = [{ state: AccountState.AVAILABLE }];
+const responses = { pool: { name: 'responses', ownedBy: 'a', format: ProviderFormat.RESPONSES }, accounts };
+const messages = { pool: { name: 'messages', ownedBy: 'b', format: ProviderFormat.MESSAGES }, accounts };
 const classes = [
   { id: 'gateway/sterk', effort: 'high', candidates: ['responses/gpt-5.5', 'messages/claude-opus-4-8'] },
   { id: 'gateway/snel', effort: 'low', candidates: ['responses/gpt-5.5-mini'] },
   { id: 'gateway/claude', effort: 'medium', candidates: ['messages/claude-sonnet-5'] },
 ];
-const modelsOf = (pools: (typeof responses)[], ids = classes) =>
-  clientModelsOf(create(PoolOverviewSchema, { pools, classes: ids }));
+const modelsOf = (pools: (typeof responses)[], ids = classes, models: { id: string; ownedBy: string }[] = []) =>
+  clientModelsOf(create(ListPoolsResponseSchema, { overview: { pools, classes: ids }, models }));
 
 describe('models for clients', () => {
   it('are such as each way of speaking takes', () => {
@@ -21,12 +22,31 @@ describe('models for clients', () => {
       ...{ messages: 'gateway/claude', responses: 'gpt-5.5' },
     });
     expect(modelsOf([responses])).toMatchObject({ messages: undefined });
-    expect(modelsOf([], [])).toEqual({
-      chat: 'gateway/sterk',
-      small: 'gateway/sterk',
-      messages: undefined,
-      responses: undefined,
+  });
+
+  it('are such as accounts in service can serve', () => {
+    const none = { chat: undefined, small: undefined, messages: undefined, responses: undefined };
+    expect(modelsOf([], [])).toEqual(none);
+    expect(modelsOf([{ ...responses, accounts: [] }])).toEqual(none);
+    const [disabled, draining] = [AccountState.DISABLED, AccountState.DRAINING].map((state) => ({ state }));
+    const out = { ...responses, accounts: [disabled ?? expect.fail(), draining ?? expect.fail()] };
+    expect(modelsOf([out, messages])).toEqual({
+      ...{ chat: 'gateway/sterk', small: 'gateway/sterk' },
+      ...{ messages: 'gateway/claude', responses: undefined },
     });
+  });
+
+  it('are models of providers if there is no class for an API', () => {
+    const models = [
+      { id: 'gateway/claude', ownedBy: 'gateway' },
+      { id: 'gpt-6', ownedBy: 'a' },
+      { id: 'claude-6', ownedBy: 'b' },
+    ];
+    expect(modelsOf([responses, messages], [], models)).toEqual({
+      ...{ chat: 'gpt-6', small: 'gpt-6' },
+      ...{ messages: 'claude-6', responses: 'gpt-6' },
+    });
+    expect(modelsOf([{ ...responses, accounts: [] }, messages], [], models)).toMatchObject({ chat: 'claude-6' });
   });
 });
 
@@ -65,5 +85,6 @@ describe('settings of clients', () => {
     const clients = clientSettingsFor('https://gateway.example', modelsOf([responses])).map(({ client }) => client);
     expect(clients).toContain('Codex');
     expect(clients).not.toContain('Claude Code');
+    expect([apiOfClient('claude-code'), apiOfClient('telnet')]).toEqual(['messages', undefined]);
   });
 });

@@ -1,5 +1,5 @@
-import type { PoolOverview } from '@gateway/proto/admin/v1/pool_service_pb.js';
-import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
+import type { ListPoolsResponse, PoolStatus } from '@gateway/proto/admin/v1/pool_service_pb.js';
+import { AccountState, ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 
 /**
  * How to configure a client for the gateway. The token is in the variable GATEWAY_TOKEN and never
@@ -17,66 +17,74 @@ export interface ClientSettings {
 }
 
 /**
- * Settings for each client that some pool can serve.
+ * Settings for each client that some account can serve.
  * @param address of the gateway as clients reach it, without a trailing slash.
  */
-export function clientSettingsFor(
-  address: string,
-  { chat, small, messages, responses }: ClientModels,
-): readonly ClientSettings[] {
-  const rows: readonly Row[] = [
-    ['curl', 'curl', '', chat, curl],
-    ['openai-typescript', 'OpenAI SDK, TypeScript', 'hello.mts', chat, openaiTypescript],
-    ['openai-python', 'OpenAI SDK, Python', 'hello.py', chat, openaiPython],
-    ['anthropic-typescript', 'Anthropic SDK, TypeScript', 'hello.mts', messages, anthropicTypescript, withoutV1],
-    ['anthropic-python', 'Anthropic SDK, Python', 'hello.py', messages, anthropicPython, withoutV1],
-    ['ai-sdk', 'Vercel AI SDK', 'hello.mts', chat, aiSdk],
-    ['claude-code', 'Claude Code', '', messages, claudeCode, claudeCodeNote],
-    ['codex', 'Codex', '~/.codex/config.toml', responses, codex, codexNote],
-    ['opencode', 'opencode', 'opencode.json', chat, (at, model) => opencode(at, model, small)],
-  ];
-  return rows.flatMap(([id, client, file, model, textWith, note = '']) =>
-    model === undefined ? [] : [{ id, client, file, text: textWith(address, model).trim(), note }],
-  );
+export function clientSettingsFor(address: string, models: ClientModels): readonly ClientSettings[] {
+  return clients.flatMap(([id, client, file, api, textWith, note = '']) => {
+    const model = models[api];
+    if (model === undefined) return [];
+    return [{ id, client, file, text: textWith(address, model, models.small ?? model).trim(), note }];
+  });
 }
 
-type Row = readonly [
+/** The API that a client uses. Undefined: there is no such client. */
+export function apiOfClient(wanted: string): ClientApi | undefined {
+  return clients.find(([id]) => id === wanted)?.[3];
+}
+
+export type ClientApi = Exclude<keyof ClientModels, 'small'>;
+
+type Client = readonly [
   id: string,
   client: string,
   file: string,
-  /** Undefined: no pool can serve the client. */
-  model: string | undefined,
-  textWith: (address: string, model: string) => string,
+  api: ClientApi,
+  textWith: (address: string, model: string, small: string) => string,
   note?: string,
 ];
 
-/** Models for the configuration of clients, one for each API of the gateway. */
+/** Models for the configuration of clients. Undefined: no account can serve any. */
 export interface ClientModels {
   /** For chat completions. */
-  readonly chat: string;
+  readonly chat: string | undefined;
   /** For small tasks of agents, such as titles. */
-  readonly small: string;
-  /** Undefined: no pool offers this API. */
+  readonly small: string | undefined;
+  /** For POST /v1/messages. */
   readonly messages: string | undefined;
+  /** For POST /v1/responses, which takes no classes. */
   readonly responses: string | undefined;
 }
 
-export function clientModelsOf({ pools, classes }: Pick<PoolOverview, 'pools' | 'classes'>): ClientModels {
-  const formats = new Map(pools.map(({ pool }) => [pool?.name, pool?.format]));
-  const formatOf = (candidate: string) => formats.get(poolOf(candidate));
-  const speaks = (format: ProviderFormat) => (candidate: string) => formatOf(candidate) === format;
+/**
+ * Models that accounts in service can serve: classes where there are some, otherwise models that
+ * providers list.
+ */
+export function clientModelsOf({ overview, models }: Pick<ListPoolsResponse, 'overview' | 'models'>): ClientModels {
+  const { pools = [], classes = [] } = overview ?? {};
+  const inService = pools.filter(isInService);
+  const formats = new Map(inService.map(({ pool }) => [pool?.name, pool?.format]));
+  const owners = new Map(inService.map(({ pool }) => [pool?.ownedBy, pool?.format]));
+  const speaks = (format: ProviderFormat) => (candidate: string) => formats.get(poolOf(candidate)) === format;
+  const listed = (format?: ProviderFormat) =>
+    models.find(({ ownedBy }) => owners.has(ownedBy) && (format === undefined || owners.get(ownedBy) === format))?.id;
+  const served = classes.filter(({ candidates }) => candidates.some((candidate) => formats.has(poolOf(candidate))));
   const isMessages = speaks(ProviderFormat.MESSAGES);
   const messages =
-    classes.find(({ candidates }) => candidates.every(isMessages)) ??
-    classes.find(({ candidates }) => candidates.some(isMessages));
-  const responses = classes.flatMap(({ candidates }) => candidates).find(speaks(ProviderFormat.RESPONSES));
-  const chat = classes[0]?.id ?? 'gateway/sterk';
+    served.find(({ candidates }) => candidates.every(isMessages)) ??
+    served.find(({ candidates }) => candidates.some(isMessages));
+  const responses = served.flatMap(({ candidates }) => candidates).find(speaks(ProviderFormat.RESPONSES));
+  const chat = served[0]?.id ?? listed();
   return {
     chat,
-    small: classes.find(({ effort }) => effort === 'low')?.id ?? chat,
-    messages: messages?.id,
-    responses: responses?.slice(poolOf(responses).length + 1),
+    small: served.find(({ effort }) => effort === 'low')?.id ?? chat,
+    messages: messages?.id ?? listed(ProviderFormat.MESSAGES),
+    responses: responses?.slice(poolOf(responses).length + 1) ?? listed(ProviderFormat.RESPONSES),
   };
+}
+
+function isInService({ accounts }: PoolStatus): boolean {
+  return accounts.some(({ state }) => state !== AccountState.DISABLED && state !== AccountState.DRAINING);
 }
 
 /** The pool in "<pool>/<model>". */
@@ -94,6 +102,19 @@ const claudeCodeNote =
   'With a class, Claude Code first requests features of the newest models, then retries without those that an older model rejects. To save these requests, name the older model. ' +
   '/context sends about 30 requests at once: give its token at least 120 requests per minute.';
 const codexNote = 'Codex uses the Responses API, which takes model names of the pool, not classes.';
+
+/** In the order in which people read them. */
+const clients: readonly Client[] = [
+  ['curl', 'curl', '', 'chat', curl],
+  ['openai-typescript', 'OpenAI SDK, TypeScript', 'hello.mts', 'chat', openaiTypescript],
+  ['openai-python', 'OpenAI SDK, Python', 'hello.py', 'chat', openaiPython],
+  ['anthropic-typescript', 'Anthropic SDK, TypeScript', 'hello.mts', 'messages', anthropicTypescript, withoutV1],
+  ['anthropic-python', 'Anthropic SDK, Python', 'hello.py', 'messages', anthropicPython, withoutV1],
+  ['ai-sdk', 'Vercel AI SDK', 'hello.mts', 'chat', aiSdk],
+  ['claude-code', 'Claude Code', '', 'messages', claudeCode, claudeCodeNote],
+  ['codex', 'Codex', '~/.codex/config.toml', 'responses', codex, codexNote],
+  ['opencode', 'opencode', 'opencode.json', 'chat', opencode],
+];
 
 function curl(address: string, model: string): string {
   const body = { model, messages: [{ role: 'user', content: 'Hello' }], stream: true };

@@ -1,24 +1,15 @@
-import { versionText } from '@gateway/telemetry';
+import { versionText } from '@gateway/telemetry/build';
 import { Command } from 'commander';
-import { accountCommand } from './commands/account.ts';
-import { auditCommand } from './commands/audit.ts';
-import { classCommand } from './commands/class.ts';
-import { completionCommands } from './commands/completion.ts';
-import { configCommand } from './commands/config.ts';
 import type { CommandContext } from './commands/context.ts';
-import { doctorCommand } from './commands/doctor.ts';
-import { operatorCommand } from './commands/operator.ts';
-import { poolCommand } from './commands/pool.ts';
-import { processCommands } from './commands/process.ts';
-import { requestCommand } from './commands/request.ts';
-import { sessionCommands } from './commands/session.ts';
-import { snippetCommand } from './commands/snippet.ts';
-import { systemCommand } from './commands/system.ts';
-import { tokenCommand } from './commands/token.ts';
-import { usageCommand } from './commands/usage.ts';
 
-/** The whole command line. It throws all errors: CommanderError if the command line is invalid. */
-export function buildProgram({ env, connect }: CommandContext): Command {
+/**
+ * The command line. It throws all errors: CommanderError if the command line is invalid.
+ *
+ * @param words only the groups that these words name are complete; the others have a summary, which
+ * is enough for help and completion. Loading code is most of the work of a command. Undefined: all
+ * are complete.
+ */
+export async function buildProgram({ env, connect }: CommandContext, words?: readonly string[]): Promise<Command> {
   const program = new Command('gatewayctl')
     .description(
       'Runs and operates the model gateway. Commands call the admin service at GATEWAY_ADMIN_URL (default: http://127.0.0.1:9090). If no gateway runs on this machine, most commands use its database directly.',
@@ -27,29 +18,99 @@ export function buildProgram({ env, connect }: CommandContext): Command {
     .option('--offline', 'use the database of this environment, whether or not a gateway runs');
   const isOffline = () => program.opts<{ readonly offline?: true }>().offline;
   const context: CommandContext = { env, connect: (options) => connect({ ...options, offline: isOffline() }) };
-  const { completion, complete } = completionCommands();
-  const groups = [
-    ...processCommands(context.env),
-    ...sessionCommands(context),
-    tokenCommand(context),
-    snippetCommand(context),
-    accountCommand(context),
-    poolCommand(context),
-    classCommand(context),
-    requestCommand(context),
-    usageCommand(context),
-    configCommand(context),
-    systemCommand(context),
-    doctorCommand(context),
-    operatorCommand(context),
-    auditCommand(context),
-    completion,
-  ];
-  for (const group of groups) program.addCommand(group);
-  program.addCommand(complete, { hidden: true });
+  for (const [name, { summary, load }] of Object.entries(groups)) {
+    const group = (words?.includes(name) ?? true) ? await load(context) : new Command(name);
+    program.addCommand(group.summary(summary), { hidden: summary === '' });
+  }
   prepare(program);
-  return program;
+  return program.configureHelp({ showGlobalOptions: true, subcommandTerm: (command) => command.name() });
 }
+
+interface Group {
+  /** In the list of all commands. Empty: for programs only. */
+  readonly summary: string;
+  readonly load: (context: CommandContext) => Promise<Command>;
+}
+
+/** In the order of the list. */
+const groups: Readonly<Record<string, Group>> = {
+  start: {
+    summary: 'Runs the whole gateway.',
+    load: async ({ env }) => (await import('./commands/process.ts')).startCommand(env),
+  },
+  migrate: {
+    summary: 'Migrates the database.',
+    load: async ({ env }) => (await import('./commands/process.ts')).migrateCommand(env),
+  },
+  login: {
+    summary: 'Stores your operator token for a gateway.',
+    load: async (context) => (await import('./commands/session.ts')).loginCommand(context),
+  },
+  logout: {
+    summary: 'Deletes the stored token.',
+    load: async (context) => (await import('./commands/session.ts')).logoutCommand(context),
+  },
+  whoami: {
+    summary: 'Shows who you are signed in as.',
+    load: async (context) => (await import('./commands/session.ts')).whoamiCommand(context),
+  },
+  token: {
+    summary: 'Manages the tokens of callers.',
+    load: async (context) => (await import('./commands/token.ts')).tokenCommand(context),
+  },
+  snippet: {
+    summary: 'Prints the settings that a client needs.',
+    load: async (context) => (await import('./commands/snippet.ts')).snippetCommand(context),
+  },
+  account: {
+    summary: 'Manages provider accounts.',
+    load: async (context) => (await import('./commands/account.ts')).accountCommand(context),
+  },
+  pool: {
+    summary: 'Shows the state of account pools, and explains routing.',
+    load: async (context) => (await import('./commands/pool.ts')).poolCommand(context),
+  },
+  class: {
+    summary: 'Shows the model classes that clients can use.',
+    load: async (context) => (await import('./commands/class.ts')).classCommand(context),
+  },
+  request: {
+    summary: 'Shows how requests were routed, and why.',
+    load: async (context) => (await import('./commands/request.ts')).requestCommand(context),
+  },
+  usage: {
+    summary: 'Reports and exports usage, and repairs the ledger.',
+    load: async (context) => (await import('./commands/usage.ts')).usageCommand(context),
+  },
+  config: {
+    summary: 'Shows and checks the configuration.',
+    load: async (context) => (await import('./commands/config.ts')).configCommand(context),
+  },
+  system: {
+    summary: 'Shows the health, traffic and replicas of the gateway.',
+    load: async (context) => (await import('./commands/system.ts')).systemCommand(context),
+  },
+  doctor: {
+    summary: 'Checks every part of the gateway, and suggests fixes.',
+    load: async (context) => (await import('./commands/doctor.ts')).doctorCommand(context),
+  },
+  operator: {
+    summary: 'Manages operators, who can sign in.',
+    load: async (context) => (await import('./commands/operator.ts')).operatorCommand(context),
+  },
+  audit: {
+    summary: 'Shows who changed what.',
+    load: async (context) => (await import('./commands/audit.ts')).auditCommand(context),
+  },
+  completion: {
+    summary: 'Prints a script that completes commands in a shell.',
+    load: async () => (await import('./commands/completion.ts')).completionCommand(),
+  },
+  complete: {
+    summary: '',
+    load: async () => (await import('./commands/completion.ts')).completeCommand(),
+  },
+};
 
 /** It throws its errors, and its help includes the global flags. */
 function prepare(command: Command): void {

@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 import { buildProgram, fullName } from './program.ts';
 
 const file = join(import.meta.dirname, '../../../docs/reference/gatewayctl.md');
-const program = buildProgram({ env: {}, connect: () => Promise.reject(new Error('nothing is asked')) });
+const program = await buildProgram({ env: {}, connect: () => Promise.reject(new Error('nothing is asked')) });
 
 it('docs/reference/gatewayctl.md has every command with its arguments and flags', async () => {
   const [head] = readFileSync(file, 'utf8').split(/(?<=<!-- What follows .* -->\n)/);

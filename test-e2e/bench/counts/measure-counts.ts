@@ -71,9 +71,9 @@ async function countIdle(session: Session): Promise<Readonly<Record<Count, numbe
   return recordOf((count) => (all[count] ?? 0) / passedMs);
 }
 
-function recordOf(valueOf: (count: Count) => number): Readonly<Record<Count, number>> {
+function recordOf(countOf: (count: Count) => number): Readonly<Record<Count, number>> {
   // Every count has its name in the list.
-  return Object.fromEntries(countNames.map((count) => [count, valueOf(count)])) as Record<Count, number>;
+  return Object.fromEntries(countNames.map((count) => [count, countOf(count)])) as Record<Count, number>;
 }
 
 async function ask(system: AllInOneSystem, benchCase: BenchCase, requests: number): Promise<void> {

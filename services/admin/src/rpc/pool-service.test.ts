@@ -12,6 +12,12 @@ async function worldOf() {
   const explained: string[] = [];
   const broker = peer(PoolBrokerService, {
     listPools: () => ({ pools: [{ name: 'responses' }, { name: 'messages' }] }),
+    listModels: () => ({
+      models: [
+        { id: 'gateway/sterk', ownedBy: 'gateway' },
+        { id: 'gpt-5.5', ownedBy: 'a' },
+      ],
+    }),
     listAccounts: ({ pool }) => {
       asked += 1;
       const accounts = ['responses', 'messages'].map((name) => ({ id: `${name}/a`, pool: name, inFlight }));
@@ -35,9 +41,10 @@ async function worldOf() {
 }
 
 describe('pools', () => {
-  it('are listed with their accounts and forecasts, and the classes on them', async () => {
+  it('are listed with their accounts and forecasts, the classes on them, and the models that clients see', async () => {
     const { client } = await worldOf();
-    const { overview } = await client.listPools({});
+    const { overview, models } = await client.listPools({});
+    expect(models.map(({ id }) => id)).toEqual(['gateway/sterk', 'gpt-5.5']);
     expect(overview).toMatchObject({
       pools: [
         { pool: { name: 'responses' }, accounts: [{ id: 'responses/a' }], forecasts: [] },

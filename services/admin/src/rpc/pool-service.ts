@@ -14,7 +14,11 @@ export function poolService(parts: AdminParts): ServiceImpl<typeof PoolService> 
   const at = () => timestampFromMs(clock.nowMs());
   return {
     async listPools({ pool }, { signal }) {
-      return { overview: { ...(await overviewOf(parts, pool, signal)), at: at() } };
+      const [overview, { models }] = await Promise.all([
+        overviewOf(parts, pool, signal),
+        peers.broker.listModels({}, peerCall(signal)),
+      ]);
+      return { overview: { ...overview, at: at() }, models };
     },
 
     async *watchPools({ pool }, { signal }) {

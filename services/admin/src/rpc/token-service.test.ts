@@ -108,6 +108,19 @@ describe('changing tokens', () => {
     expect(JSON.stringify(entries)).not.toContain('canary');
   });
 
+  it('says whether another valid token has the label of a new one', async () => {
+    const { client } = await worldOf([
+      ci,
+      me,
+      token({ tokenId: 'ccc4', label: 'nightly', revokedAt: timestampFromMs(1) }),
+    ]);
+    const isInUse = async (label: string) => (await client.issueToken({ kind: TokenKind.SERVICE, label })).labelIsInUse;
+    expect(await isInUse('ci')).toBe(true);
+    expect(await isInUse(' ci ')).toBe(true);
+    expect(await isInUse('c')).toBe(false);
+    expect(await isInUse('nightly')).toBe(false);
+  });
+
   it('is refused if another operator changed the token meanwhile, unless any revision will do', async () => {
     const { client, audited } = await worldOf([ci]);
     await client.updateToken({ tokenId: 'aaa1', label: 'first', expectedRevision: 1n });

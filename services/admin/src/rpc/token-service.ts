@@ -34,8 +34,9 @@ export function tokenService(parts: AdminParts): ServiceImpl<typeof TokenService
       check(request, kindOf(request.kind), clock.nowMs());
       const { $typeName: _, ...details } = request;
       return await audit.change(context, { action: 'token.issue', subject: '' }, async () => {
+        const labelIsInUse = await hasValidToken(parts, request.label.trim(), context);
         const { token, tokenText } = await identity.issue(details, peerCall(context.signal));
-        return { answer: { token, tokenText }, subject: token?.tokenId ?? '', after: shown(token) };
+        return { answer: { token, tokenText, labelIsInUse }, subject: token?.tokenId ?? '', after: shown(token) };
       });
     },
 
@@ -86,10 +87,8 @@ const maxPageSize = 1_000;
  */
 async function meantToken(parts: AdminParts, wanted: string, context: HandlerContext): Promise<Token> {
   if (wanted === '') throw invalidFields({ token: 'Enter an id, the beginning of an id, or a label.' });
-  const asked = { search: wanted, includeRevoked: true, pageSize: maxPageSize };
-  const pages = pagesOf((pageToken) => parts.peers.identity.list({ ...asked, pageToken }, peerCall(context.signal)));
   const found: Token[] = [];
-  for await (const { tokens } of pages) {
+  for await (const { tokens } of tokensWith(parts, wanted, context)) {
     found.push(...tokens.filter(({ tokenId, label }) => label === wanted || tokenId.startsWith(wanted)));
   }
   const valid = found.filter((token) => !hasEnded(token, parts.clock.nowMs()));
@@ -104,6 +103,19 @@ async function meantToken(parts: AdminParts, wanted: string, context: HandlerCon
     `"${wanted}" matches several tokens: ${some.join(', ')}${more}. Enter an id.`,
     Code.InvalidArgument,
   );
+}
+
+async function hasValidToken(parts: AdminParts, label: string, context: HandlerContext): Promise<boolean> {
+  for await (const { tokens } of tokensWith(parts, label, context)) {
+    if (tokens.some((token) => token.label === label && !hasEnded(token, parts.clock.nowMs()))) return true;
+  }
+  return false;
+}
+
+/** All tokens with this text in their label or note, or at the beginning of their id. */
+function tokensWith({ peers }: AdminParts, search: string, { signal }: HandlerContext) {
+  const asked = { search, includeRevoked: true, pageSize: maxPageSize };
+  return pagesOf((pageToken) => peers.identity.list({ ...asked, pageToken }, peerCall(signal)));
 }
 
 function hasEnded({ revokedAt, expiresAt }: Token, nowMs: number): boolean {

@@ -1,7 +1,7 @@
 import { type ConnectRouter, createClient, createRouterTransport } from '@connectrpc/connect';
-import type { Environment } from '@gateway/config';
+import type { Environment } from '@gateway/config/env-reader';
 import type { AdminConnection, RunningGateway } from '../connection/admin-connection.ts';
-import { exitCodeOf, failureText } from '../failures.ts';
+import { exitCodeOf, failureText } from '../failure-text.ts';
 import { buildProgram } from '../program.ts';
 import { RememberingTerminal } from './remembering-terminal.ts';
 
@@ -32,7 +32,7 @@ export class CommandLine {
   async run(...args: readonly string[]) {
     this.terminal.printed = '';
     this.terminal.notes.length = 0;
-    const program = buildProgram({ env: this.#env, connect: async () => this.connection });
+    const program = await buildProgram({ env: this.#env, connect: async () => this.connection }, args);
     let exitCode = 0;
     try {
       await program.parseAsync(args, { from: 'user' });

@@ -29,7 +29,7 @@ const overview = {
   pools: [
     {
       accounts: [
-        accountOf('responses', 'a', { state: AccountState.AVAILABLE, inFlight: 3, stored: true }),
+        accountOf('responses', 'a', { state: AccountState.AVAILABLE, inFlight: 3, stored: true, source: 'database' }),
         accountOf('responses', 'both', {
           state: AccountState.COOLING,
           cooldowns: [{ until: { seconds: 1_795_000_000n }, reason: AttemptResult.RATE_LIMITED }],

@@ -1,6 +1,6 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt';
-import { ConfigError, type Environment } from '@gateway/config';
-import { isFailing, lastErrorText } from '@gateway/presentation';
+import { ConfigError, type Environment } from '@gateway/config/env-reader';
+import { isFailing, lastErrorText } from '@gateway/presentation/account-error-text';
 import { AccountService } from '@gateway/proto/admin/v1/account_service_pb.js';
 import { PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
 import {
@@ -25,7 +25,7 @@ import { accountId, commaList, wholeNumber } from './flags.ts';
 /** `gatewayctl account …` */
 export function accountCommand({ env, connect }: CommandContext): Command {
   const account = new Command('account').description(
-    "Manages provider accounts in the gateway's database. Accounts in gateway.yaml are managed in that file. <account> is pool/name, or a name that is unique across pools.",
+    "Manages provider accounts in the gateway's database. Accounts that a gateway.yaml or a variable such as OPENAI_API_KEY defines are changed there. <account> is pool/name, or a name that is unique across pools.",
   );
   withOutput(account.command('list'))
     .description(
@@ -34,7 +34,7 @@ export function accountCommand({ env, connect }: CommandContext): Command {
     .option('--pool <name>', 'only this pool')
     .action(async ({ pool = '', ...output }: OutputFlags & { readonly pool?: string }) => {
       await using admin = await connect();
-      const whenNone = 'No accounts. Add one with gatewayctl account add, or in gateway.yaml.';
+      const whenNone = 'No accounts. Add one with gatewayctl account add.';
       await printList(output, AccountSchema, [await accountsOf(admin, pool)], { columns, whenNone });
     });
   withCredential(account.command('add'))
@@ -118,7 +118,7 @@ const columns: Columns<Account> = {
   account: ({ name }) => name,
   state: accountStateCell,
   'in flight': ({ inFlight }) => inFlight,
-  from: { of: ({ stored }) => (stored ? 'database' : 'gateway.yaml'), spare: true },
+  from: { of: ({ source, stored }) => source || (stored ? 'database' : ''), spare: true },
   cooldowns: ({ cooldowns }) => {
     const texts = cooldowns.map(({ until, model, reason }) => {
       const end = timeText(until, 'an operator enables it');

@@ -22,4 +22,10 @@ describe('gatewayctl audit list', () => {
     expect((await line.run('audit', 'list', '--last', '5', '-o', 'json')).json()).toHaveLength(5);
     expect((await line.run('audit', 'list')).lines[1]).toMatch(/eva +10\.0\.0\.9 +token\.issue +t +refused/);
   });
+
+  it('says whether there are no changes, or none that match', async () => {
+    const line = new CommandLine((router) => router.service(AuditService, { listAudit: () => ({}) }));
+    expect((await line.run('audit', 'list')).notes).toBe('No changes yet.');
+    expect((await line.run('audit', 'list', 'eva')).notes).toBe('No matching entries.');
+  });
 });

@@ -26,7 +26,9 @@ export function auditCommand({ connect }: CommandContext): Command {
       const ask = (page: Page) =>
         admin.clientOf(AuditService).listAudit({ search: search ?? '', since, until, ...page });
       const pages = firstOf(last, ask, ({ entries }) => entries);
-      await printList(output, AuditEntrySchema, pages, { columns, whenNone: 'No matching entries.' });
+      const isAll = search === undefined && since === undefined && until === undefined;
+      const whenNone = isAll ? 'No changes yet.' : 'No matching entries.';
+      await printList(output, AuditEntrySchema, pages, { columns, whenNone });
     });
   return audit;
 }
@@ -34,7 +36,7 @@ export function auditCommand({ connect }: CommandContext): Command {
 const columns: Columns<AuditEntry> = {
   at: ({ at }) => timeText(at),
   who: ({ actor }) => actor || '(nobody)',
-  from: { of: ({ address }) => address, spare: true },
+  from: ({ address }) => address,
   what: ({ action }) => action,
   subject: ({ subject }) => subject,
   outcome: ({ outcome }): Cell => {

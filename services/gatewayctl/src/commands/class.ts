@@ -8,7 +8,9 @@ import type { CommandContext } from './context.ts';
 export function classCommand({ connect }: CommandContext): Command {
   const command = new Command('class').description('Shows the model classes that clients can use.');
   withOutput(command.command('list'))
-    .description('Lists model classes with their models, in order of preference. Classes are defined in gateway.yaml.')
+    .description(
+      'Lists model classes with their models, in order of preference. A gateway.yaml defines classes; without one, built-in classes apply.',
+    )
     .action(async (output: OutputFlags) => {
       await using admin = await connect();
       const { overview } = await admin.clientOf(PoolService).listPools({});

@@ -1,13 +1,17 @@
 import { Argument, Command, type Option } from 'commander';
 import { print } from '../output/print.ts';
 
-/** `gatewayctl completion <shell>`, and the hidden command that the shells call. */
-export function completionCommands(): { readonly completion: Command; readonly complete: Command } {
-  const completion = new Command('completion')
+/** `gatewayctl completion <shell>` */
+export function completionCommand(): Command {
+  return new Command('completion')
     .description('Prints a shell completion script. For bash: source <(gatewayctl completion bash)')
     .addArgument(new Argument('<shell>', 'shell').choices(Object.keys(scripts)))
     .action((shell: keyof typeof scripts) => print(scripts[shell]));
-  const complete = new Command('complete')
+}
+
+/** `gatewayctl complete`, which the scripts call. */
+export function completeCommand(): Command {
+  return new Command('complete')
     .argument('[words...]', 'words of the line; the last one is incomplete')
     .action((words: readonly string[], _flags, command: Command) => {
       print(
@@ -16,7 +20,6 @@ export function completionCommands(): { readonly completion: Command; readonly c
           .join(''),
       );
     });
-  return { completion, complete };
 }
 
 /** The candidates for the last word. */

@@ -1,4 +1,4 @@
-import { visibleLines } from '@gateway/presentation';
+import { visibleLines } from '@gateway/presentation/visible-text';
 import {
   type CheckConfigurationResponse,
   CheckConfigurationResponseSchema,
@@ -26,7 +26,7 @@ export function configCommand({ connect }: CommandContext): Command {
       const running = await admin.clientOf(ConfigurationService).getConfiguration({});
       const text = running.file?.text ?? '';
       if (file) print(process.stdout.isTTY ? visibleLines(text) : text);
-      else printMessage(output, GetConfigurationResponseSchema, running, configurationText);
+      else await printMessage(output, GetConfigurationResponseSchema, running, configurationText);
     });
   withOutput(config.command('check'))
     .description(
@@ -37,7 +37,7 @@ export function configCommand({ connect }: CommandContext): Command {
       const text = await readNamedFile(path, path === '-' ? '/dev/stdin' : path);
       await using admin = await connect();
       const checked = await admin.clientOf(ConfigurationService).checkConfiguration({ text });
-      printMessage(output, CheckConfigurationResponseSchema, checked, checkText);
+      await printMessage(output, CheckConfigurationResponseSchema, checked, checkText);
       if (checked.problems.length > 0) throw new NotAsItShouldBe(`${path} is invalid.`);
     });
   return config;

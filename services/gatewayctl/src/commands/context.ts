@@ -1,4 +1,4 @@
-import type { Environment } from '@gateway/config';
+import type { Environment } from '@gateway/config/env-reader';
 import type { AdminConnection, Connect } from '../connection/admin-connection.ts';
 import { note } from '../output/print.ts';
 

@@ -27,6 +27,7 @@ interface World {
   readonly accounts?: readonly MessageInitShape<typeof AccountSchema>[];
   /** Besides the pool of these accounts. */
   readonly otherPools?: readonly { readonly pool: MessageInitShape<typeof PoolSchema> }[];
+  readonly simulated?: boolean;
 }
 
 function commandLine({
@@ -39,6 +40,7 @@ function commandLine({
   modelListFailure = '',
   accounts = [{ state: AccountState.AVAILABLE }, {}],
   otherPools = [],
+  simulated = false,
 }: World = {}) {
   const get = async () => {
     const answer = new IncomingMessage(new Socket());
@@ -62,7 +64,7 @@ function commandLine({
       listPools: () => ({
         overview: {
           pools: [
-            { pool: { name: 'responses', modelListFailure }, accounts: [...accounts], pauses: [...pauses] },
+            { pool: { name: 'responses', modelListFailure, simulated }, accounts: [...accounts], pauses: [...pauses] },
             ...otherPools,
           ],
         },
@@ -140,6 +142,15 @@ describe('gatewayctl doctor', () => {
       '· pools         The pool messages has no usable account: its models, /v1/messages and failover to it do not work.',
       '                If you need it, add an account with gatewayctl account add, or in gateway.yaml.',
     ]);
+  });
+
+  it('says that providers are simulated, which is nothing to fix', async () => {
+    const { exitCode, lines } = await commandLine({ simulated: true }).run('doctor');
+    expect(exitCode).toBe(0);
+    expect(lines.join('\n')).toMatch(
+      /✓ providers +simulated providers: no model .*\n +For real ones, start the gateway/,
+    );
+    expect((await commandLine().run('doctor')).printed).not.toContain('simulated');
   });
 
   it('says that a pool is paused, why and until when', async () => {

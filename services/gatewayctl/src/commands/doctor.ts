@@ -1,18 +1,22 @@
 import { statfs } from 'node:fs/promises';
 import { type Client, Code, ConnectError } from '@connectrpc/connect';
-import { type Environment, EnvReader } from '@gateway/config';
-import { isFailing, unservedPools, withVisibleTexts } from '@gateway/presentation';
+import { type Environment, EnvReader } from '@gateway/config/env-reader';
+import { isFailing } from '@gateway/presentation/account-error-text';
+import { unservedPools } from '@gateway/presentation/unserved-pools';
+import { withVisibleTexts } from '@gateway/presentation/visible-text';
 import { PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
 import { SessionService } from '@gateway/proto/admin/v1/session_service_pb.js';
 import { type Replica, Severity, SystemService } from '@gateway/proto/admin/v1/system_service_pb.js';
 import { AccountState, ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
-import { readBuild } from '@gateway/telemetry';
+import { readBuild } from '@gateway/telemetry/build';
 import { epochMs, timeoutSignal } from '@gateway/time';
 import { Command } from 'commander';
 import type { AdminConnection, RunningGateway } from '../connection/admin-connection.ts';
 import { findAdminToken } from '../connection/admin-token.ts';
-import { failureText, NotAsItShouldBe } from '../failures.ts';
-import { documentOf, type OutputFlags, print, withOutput } from '../output/print.ts';
+import { failureText } from '../failure-text.ts';
+import { NotAsItShouldBe } from '../failures.ts';
+import { formatOf } from '../output/document-format.ts';
+import { type OutputFlags, print, withOutput } from '../output/print.ts';
 import { type Color, colored } from '../output/table.ts';
 import { bytesText, countText, durationText } from '../output/words.ts';
 import type { CommandContext } from './context.ts';
@@ -40,7 +44,8 @@ export function doctorCommand({ env, connect }: CommandContext): Command {
     .action(async ({ output }: OutputFlags) => {
       await using admin = await connect({ running: true });
       const findings = await examine(env, admin);
-      print(output === 'table' ? withVisibleTexts(findings).map(lineOf).join('') : documentOf(output, findings));
+      if (output === 'table') print(withVisibleTexts(findings).map(lineOf).join(''));
+      else print((await formatOf(output)).document(findings));
       const wrong = findings.filter(({ state }) => state === 'warning' || state === 'wrong').length;
       if (wrong > 0) throw new NotAsItShouldBe(`${wrong} of ${findings.length} checks failed.`);
     });
@@ -170,14 +175,15 @@ function certificatesOf(replicas: readonly Replica[]): readonly Finding[] {
 async function poolsOf(pools: Client<typeof PoolService>): Promise<readonly Finding[]> {
   const { overview } = await pools.listPools({}, { timeoutMs });
   if (overview?.pools.every(({ accounts }) => accounts.length === 0)) {
-    const remedy = 'Add one with gatewayctl account add, or in gateway.yaml.';
+    const remedy = 'Add one with gatewayctl account add.';
     return [warning('pools', 'no provider accounts', remedy)];
   }
   const all = (overview?.pools ?? []).map(({ pool, accounts }) => ({
     ...{ name: pool?.name ?? '', format: pool?.format ?? ProviderFormat.UNSPECIFIED, accounts },
   }));
   const notes = unservedPools(all).map(({ text }) => note('pools', text, unservedRemedy));
-  const findings = (overview?.pools ?? []).flatMap(({ pool, accounts, pauses }) => {
+  const simulated = overview?.pools.some(({ pool }) => pool?.simulated) ? [simulatedProviders] : [];
+  const ofPools = (overview?.pools ?? []).flatMap(({ pool, accounts, pauses }) => {
     const free = accounts.filter((account) => account.state === AccountState.AVAILABLE && !isFailing(account)).length;
     const failure = accounts.length === 0 ? '' : (pool?.modelListFailure ?? '');
     const unread = `${pool?.name}: the provider's model list can't be read: ${failure}`;
@@ -189,7 +195,7 @@ async function poolsOf(pools: Client<typeof PoolService>): Promise<readonly Find
       ? providers
       : [...providers, fine('pools', `${pool?.name}: ${free} of ${countText(accounts.length, 'account')} available`)];
   });
-  return [...findings, ...notes];
+  return [...simulated, ...ofPools, ...notes];
 }
 
 const providerRemedy = 'Check the credential, base_url and the network to the provider.';
@@ -217,6 +223,12 @@ const fine = (about: string, text: string): Finding => ({ about, state: 'fine', 
 const note = (about: string, text: string, remedy: string): Finding => ({ about, state: 'note', text, remedy });
 const warning = (about: string, text: string, remedy = ''): Finding => ({ about, state: 'warning', text, remedy });
 const wrong = (about: string, text: string, remedy = ''): Finding => ({ about, state: 'wrong', text, remedy });
+
+/** Nothing is wrong with them, but their answers are not those of a model. */
+const simulatedProviders: Finding = {
+  ...fine('providers', 'simulated providers: no model writes their answers'),
+  remedy: 'For real ones, start the gateway with OPENAI_API_KEY, ANTHROPIC_API_KEY or GATEWAY_CONFIG.',
+};
 
 const marks: Readonly<Record<Finding['state'], readonly [string, Color]>> = {
   fine: ['✓', 'green'],

@@ -12,9 +12,10 @@ it('days have names, and are those of Europe/Amsterdam', () => {
     expect(() => localDay(wrong)).toThrow(/such as 2026-11-20/);
 });
 
-it('a period is yesterday unless something else is said', () => {
-  expect(periodOf({}, nowMs)).toEqual({ firstDay: '2026-11-20', lastDay: '2026-11-20' });
-  expect(periodOf({ since: 7 }, nowMs)).toEqual({ firstDay: '2026-11-15', lastDay: '2026-11-21' });
+it('a period is the last seven days unless something else is said', () => {
+  expect(periodOf({}, nowMs)).toEqual({ firstDay: '2026-11-15', lastDay: '2026-11-21' });
+  expect(periodOf({ since: 1 }, nowMs)).toEqual({ firstDay: '2026-11-21', lastDay: '2026-11-21' });
+  expect(periodOf({ since: 30 }, nowMs)).toEqual({ firstDay: '2026-10-23', lastDay: '2026-11-21' });
   expect(periodOf({ from: '2026-11-01' }, nowMs)).toEqual({ firstDay: '2026-11-01', lastDay: '2026-11-21' });
   expect(periodOf({ to: '2026-11-01' }, nowMs)).toEqual({ firstDay: '2026-11-01', lastDay: '2026-11-01' });
   expect(() => periodOf({ from: '2026-11-02', to: '2026-11-01' }, nowMs)).toThrow(/--to is before --from/);

@@ -78,7 +78,7 @@ export function numberOrNone(min: number, max?: number): (text: string) => numbe
   return (text) => (text === 'none' ? text : toNumber(text));
 }
 
-/** An id, or the beginning of one as tables show it. */
+/** An id, or the beginning of one. It may end with an ellipsis in place of the rest. */
 export function idOrPrefix(text: string): string {
   return text.replace(/…$/, '');
 }
@@ -109,22 +109,19 @@ export interface PeriodFlags {
   readonly since?: number;
 }
 
-/** The period of the flags; yesterday by default. @throws UsageError */
+/** The period of the flags; by default the console's, the last seven days. @throws UsageError */
 export function periodOf({ from, to, since }: PeriodFlags, nowMs = epochMs()) {
   const today = localDayOf(nowMs);
-  if (since !== undefined) {
-    if (from !== undefined || to !== undefined) throw new UsageError('use either --since, or --from and --to.');
-    return { firstDay: addLocalDays(today, 1 - since), lastDay: today };
-  }
-  if (from === undefined && to === undefined) {
-    const yesterday = addLocalDays(today, -1);
-    return { firstDay: yesterday, lastDay: yesterday };
-  }
+  const isNamed = from !== undefined || to !== undefined;
+  if (since !== undefined && isNamed) throw new UsageError('use either --since, or --from and --to.');
+  if (!isNamed) return { firstDay: addLocalDays(today, 1 - (since ?? defaultDays)), lastDay: today };
   const lastDay = to ?? today;
   const firstDay = from ?? lastDay;
   if (lastDay < firstDay) throw new UsageError('--to is before --from.');
   return { firstDay, lastDay };
 }
+
+const defaultDays = 7;
 
 export function daysOf({ firstDay, lastDay }: ReturnType<typeof periodOf>): readonly LocalDay[] {
   const days: LocalDay[] = [];

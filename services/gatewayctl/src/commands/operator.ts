@@ -37,7 +37,7 @@ export function operatorCommand({ connect }: CommandContext): Command {
     .action(async (name: string, role: RoleName, output: OutputFlags) => {
       await using admin = await connect();
       const created = await admin.clientOf(OperatorService).createOperator({ name, role: roles[role] });
-      printMessage(output, CreateOperatorResponseSchema, created, ({ token }) => `${token}\n`);
+      await printMessage(output, CreateOperatorResponseSchema, created, ({ token }) => `${token}\n`);
       noteChange(admin, `created ${name} (${role}); copy the token now; you won't see it again`);
     });
   operator
@@ -74,7 +74,7 @@ export function operatorCommand({ connect }: CommandContext): Command {
       const { operatorId, revision } = await findOperator(admin, named);
       const request = { operatorId, expectedRevision: revision };
       const rotated = await admin.clientOf(OperatorService).rotateOperatorToken(request);
-      printMessage(output, RotateOperatorTokenResponseSchema, rotated, ({ token }) => `${token}\n`);
+      await printMessage(output, RotateOperatorTokenResponseSchema, rotated, ({ token }) => `${token}\n`);
       noteChange(admin, `${named} has a new token; copy it now, you won't see it again`);
     });
   return operator;
@@ -112,5 +112,5 @@ const columns: Columns<Operator> = {
   'last seen': ({ lastSeenAt }) => timeText(lastSeenAt, 'never'),
   state: ({ disabledAt }) =>
     disabledAt === undefined ? { text: 'enabled', color: 'green' } : { text: 'disabled', color: 'dim' },
-  id: { of: ({ operatorId }) => operatorId, spare: true },
+  id: ({ operatorId }) => operatorId,
 };

@@ -1,5 +1,6 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt';
-import { isFailing, pauseReason } from '@gateway/presentation';
+import { isFailing } from '@gateway/presentation/account-error-text';
+import { pauseReason } from '@gateway/presentation/pool-pause-text';
 import {
   type ExplainModelResponse,
   ExplainModelResponseSchema,
@@ -23,7 +24,8 @@ import {
 } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { epochMs } from '@gateway/time';
 import { Command } from 'commander';
-import { endless } from '../connection/admin-connection.ts';
+import { endless } from '../connection/deadlines.ts';
+import { notFoundToUndefined } from '../connection/not-found.ts';
 import { UsageError } from '../failures.ts';
 import { type OutputFlags, printMessage, printOverviews, withOutput } from '../output/print.ts';
 import { type Columns, colored, Table } from '../output/table.ts';
@@ -49,9 +51,11 @@ export function poolCommand({ connect }: CommandContext): Command {
         const states = pools.watchPools({ pool: name }, endless);
         return await printOverviews(output, PoolOverviewSchema, states, async (overview) => textOf(overview));
       }
-      const { overview } = await pools.listPools({ pool: name });
-      if (name !== '' && overview?.pools.length === 0) throw new Error(`no pool named ${name}.`);
-      printMessage(output, PoolOverviewSchema, overview, textOf);
+      const found = await pools.listPools({ pool: name }).catch(notFoundToUndefined);
+      if (found === undefined || (name !== '' && found.overview?.pools.length === 0)) {
+        throw new Error(`no pool ${name}. Run gatewayctl pool status to see all pools.`);
+      }
+      await printMessage(output, PoolOverviewSchema, found.overview, textOf);
     });
   withOutput(pool.command('explain'))
     .description('Shows which account would serve the next request for a model or class, and why not the others.')
@@ -64,8 +68,9 @@ export function poolCommand({ connect }: CommandContext): Command {
       await using admin = await connect();
       const tokenId = await findTokenId(admin, token);
       const explained = await admin.clientOf(PoolService).explainModel({ model, sessionId, tokenId });
-      if (explained.candidates.length === 0) throw new Error(`no model or class named ${model}.`);
-      printMessage(output, ExplainModelResponseSchema, explained, explanationText);
+      if (explained.candidates.length === 0)
+        throw new Error(`no model or class ${model}. Run gatewayctl class list to see the classes.`);
+      await printMessage(output, ExplainModelResponseSchema, explained, explanationText);
     });
   return pool;
 }

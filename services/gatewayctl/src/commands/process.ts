@@ -1,10 +1,12 @@
-import type { Environment } from '@gateway/config';
+import type { Environment } from '@gateway/config/env-reader';
 import { Command } from 'commander';
 import { note } from '../output/print.ts';
 
-/** `gatewayctl start`, `migrate`: commands that run in this process, without calling a gateway. */
-export function processCommands(env: Environment): readonly Command[] {
-  const start = new Command('start')
+// Commands that run in this process, without calling a gateway.
+
+/** `gatewayctl start` */
+export function startCommand(env: Environment): Command {
+  return new Command('start')
     .description(
       "Runs the whole gateway, in one process or on all cores. Settings come from the environment and gateway.yaml. Without gateway.yaml, OPENAI_API_KEY and ANTHROPIC_API_KEY are the gateway's own keys at the providers; clients never use them, but tokens that the gateway issues. Without any account, providers are simulated.",
     )
@@ -16,7 +18,11 @@ export function processCommands(env: Environment): readonly Command[] {
       const { runAllInOne } = await import('@gateway/all-in-one/run');
       await runAllInOne(workers === undefined ? env : { ...env, GATEWAY_WORKERS: workers });
     });
-  const migrate = new Command('migrate')
+}
+
+/** `gatewayctl migrate` */
+export function migrateCommand(env: Environment): Command {
+  return new Command('migrate')
     .description('Applies pending database migrations, to DATABASE_URL or to the embedded database in GATEWAY_DATA.')
     .option('--wait', 'change nothing; wait until another process has applied them')
     .action(async ({ wait }: { readonly wait?: true }) => {
@@ -25,5 +31,4 @@ export function processCommands(env: Environment): readonly Command[] {
       for (const name of applied) note(`applied ${name}`);
       note(`${description} is up to date`);
     });
-  return [start, migrate];
 }

@@ -1,4 +1,3 @@
-import { Code, ConnectError } from '@connectrpc/connect';
 import {
   type GetRequestResponse,
   GetRequestResponseSchema,
@@ -8,7 +7,8 @@ import {
 } from '@gateway/proto/admin/v1/request_service_pb.js';
 import { RequestFilter } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { Command, InvalidArgumentError } from 'commander';
-import { endless } from '../connection/admin-connection.ts';
+import { endless } from '../connection/deadlines.ts';
+import { notFoundToUndefined } from '../connection/not-found.ts';
 import { firstOf, type Page } from '../connection/pages.ts';
 import { note, type OutputFlags, printList, printMessage, streamPrinter, withOutput } from '../output/print.ts';
 import type { Columns } from '../output/table.ts';
@@ -40,7 +40,7 @@ export function requestCommand({ connect }: CommandContext): Command {
         );
         if (found?.recorded === undefined) throw new Error(`the ledger has no request ${requestId} either.`);
       }
-      printMessage(output, GetRequestResponseSchema, found, wholeStory);
+      await printMessage(output, GetRequestResponseSchema, found, wholeStory);
     });
   withOutput(withSearch(request.command('list')))
     .description('Lists the latest requests, newest first.')
@@ -61,15 +61,11 @@ export function requestCommand({ connect }: CommandContext): Command {
       const printAll = streamPrinter(flags, RequestListingSchema, columns);
       const asked = { search: searchOf(flags), token: flags.token ?? '' };
       for await (const { requests, leftOut } of admin.clientOf(RequestService).watchRequests(asked, endless)) {
-        printAll(requests);
+        await printAll(requests);
         if (leftOut > 0) note(`${leftOut} more ended at the same time (not shown)`);
       }
     });
   return request;
-}
-
-function notFoundToUndefined(thrown: unknown): undefined {
-  if (!(thrown instanceof ConnectError && thrown.code === Code.NotFound)) throw thrown;
 }
 
 const filters = {
@@ -125,10 +121,7 @@ const columns: Columns<RequestListing> = {
   token: ({ tokenLabel, request }) => tokenLabel || (request?.tokenId ?? ''),
   endpoint: { of: ({ request }) => request?.endpoint ?? '', spare: true },
   model: ({ request }) => request?.model ?? '',
-  accounts: {
-    of: ({ request }) => request?.attempts.map((attempt) => attempt.accountId).join(' → ') ?? '',
-    spare: true,
-  },
+  accounts: ({ request }) => request?.attempts.map((attempt) => attempt.accountId).join(' → ') ?? '',
   ended: ({ request }) => (request === undefined ? '' : endingCell(request)),
   'first byte': { of: ({ request }) => afterText(request?.times?.firstByte), spare: true },
   total: ({ request }) => afterText(request?.times?.ended),

@@ -14,21 +14,25 @@ import { factSheet } from '../output/table.ts';
 import { enumWord } from '../output/words.ts';
 import type { CommandContext } from './context.ts';
 
-/** `gatewayctl login`, `logout`, `whoami` */
-export function sessionCommands({ env, connect }: CommandContext): readonly Command[] {
-  const login = new Command('login')
+/** `gatewayctl login` */
+export function loginCommand({ env }: CommandContext): Command {
+  return new Command('login')
     .description(
       'Stores an operator token for the gateway at GATEWAY_ADMIN_URL in a file that only you can read. Reads the token from standard input; a terminal does not echo it.',
     )
     .action(async () => {
       const { url } = readAdminAddress(env);
       const token = await readToken(url);
-      const client = createClient(SessionService, gatewayTransport(env, url, token));
+      const client = createClient(SessionService, await gatewayTransport(env, url, token));
       const { session } = await client.getSession({});
       await storeLogin(env, url, token);
       note(`signed in to ${url} as ${holderText(session)}; token stored in ${loginsFile(env)}`);
     });
-  const logout = new Command('logout')
+}
+
+/** `gatewayctl logout` */
+export function logoutCommand({ env }: CommandContext): Command {
+  return new Command('logout')
     .description(
       'Deletes the token that login stored for the gateway at GATEWAY_ADMIN_URL. The token itself stays valid.',
     )
@@ -36,15 +40,18 @@ export function sessionCommands({ env, connect }: CommandContext): readonly Comm
       const { url } = readAdminAddress(env);
       note((await forgetLogin(env, url)) ? `signed out of ${url}` : `no login for ${url}`);
     });
-  const whoami = withOutput(new Command('whoami'))
+}
+
+/** `gatewayctl whoami` */
+export function whoamiCommand({ connect }: CommandContext): Command {
+  return withOutput(new Command('whoami'))
     .description('Shows who you are signed in as, and your role.')
     .action(async (output: OutputFlags) => {
       await using admin = await connect({ running: true });
       const { session } = await admin.clientOf(SessionService).getSession({});
       const textOf = (known: Session) => factSheet({ gateway: admin.gateway?.url, 'signed in as': holderText(known) });
-      printMessage(output, SessionSchema, session, textOf);
+      await printMessage(output, SessionSchema, session, textOf);
     });
-  return [login, logout, whoami];
 }
 
 export function holderText(session: Session | undefined): string {

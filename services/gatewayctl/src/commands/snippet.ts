@@ -1,4 +1,10 @@
-import { type ClientSettings, clientModelsOf, clientSettingsFor } from '@gateway/presentation';
+import {
+  apiOfClient,
+  type ClientApi,
+  type ClientSettings,
+  clientModelsOf,
+  clientSettingsFor,
+} from '@gateway/presentation/client-settings';
 import { ConfigurationService } from '@gateway/proto/admin/v1/configuration_service_pb.js';
 import { PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
 import { Command } from 'commander';
@@ -19,20 +25,35 @@ export function snippetCommand({ connect }: CommandContext): Command {
     )
     .action(async (client: string | undefined, { url }: { readonly url?: string }) => {
       await using admin = await connect();
-      const { overview } = await admin.clientOf(PoolService).listPools({});
-      const models = clientModelsOf(overview ?? { pools: [], classes: [] });
+      const models = clientModelsOf(await admin.clientOf(PoolService).listPools({}));
       const all = clientSettingsFor(url?.replace(/(?<!\/)\/+$/, '') ?? (await publicUrl(admin)), models);
+      if (all.length === 0) throw new Error(`no account can serve a model. ${remedy}`);
       if (client === undefined) return print(new Table(columns).linesOf(all));
       const found = all.find(({ id }) => id === client);
-      if (found === undefined) {
-        throw new UsageError(`no snippet for ${client}. Available: ${all.map(({ id }) => id).join(', ')}.`);
-      }
+      if (found === undefined) throw missing(client, all);
       print(`${found.text}\n`);
       note(
         `# ${found.file === '' ? 'for a shell' : found.file}, with a token in GATEWAY_TOKEN. ${found.note}`.trimEnd(),
       );
     });
 }
+
+const remedy = 'Add one with gatewayctl account add; gatewayctl pool status shows the pools.';
+
+/** A client is unknown, or uses an API that needs a provider of the same format. */
+function missing(client: string, all: readonly ClientSettings[]): Error {
+  const api = apiOfClient(client);
+  if (api === undefined) {
+    return new UsageError(`no snippet for ${client}. Available: ${all.map(({ id }) => id).join(', ')}.`);
+  }
+  return new Error(`no account can serve ${client}, which needs ${needs[api]}. ${remedy}`);
+}
+
+const needs: Readonly<Record<ClientApi, string>> = {
+  chat: 'an account in any pool',
+  messages: 'an account in a pool with the format messages',
+  responses: 'an account in a pool with the format responses',
+};
 
 /** The gateway does not know the proxies before it: a new user reaches it at its own port. */
 async function publicUrl({ clientOf, gateway }: AdminConnection): Promise<string> {

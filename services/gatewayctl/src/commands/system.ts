@@ -11,7 +11,7 @@ import {
 } from '@gateway/proto/admin/v1/system_service_pb.js';
 import { epochMs } from '@gateway/time';
 import { Command } from 'commander';
-import { endless } from '../connection/admin-connection.ts';
+import { endless } from '../connection/deadlines.ts';
 import { type OutputFlags, printMessage, printOverviews, withOutput } from '../output/print.ts';
 import { type Cell, type Columns, colored, factSheet, Table } from '../output/table.ts';
 import { bytesText, durationText, percent } from '../output/words.ts';
@@ -33,14 +33,14 @@ export function systemCommand({ connect }: CommandContext): Command {
       }
       const replicas = await client.listReplicas({});
       const { overview } = await client.getOverview({});
-      printMessage(output, OverviewSchema, overview, (known) => statusText(known, replicas));
+      await printMessage(output, OverviewSchema, overview, (known) => statusText(known, replicas));
     });
   withOutput(system.command('replicas'))
     .description('Lists every process of the gateway with its version, memory, CPU and details.')
     .action(async (output: OutputFlags) => {
       await using admin = await connect({ running: true });
       const listed = await admin.clientOf(SystemService).listReplicas({});
-      printMessage(output, ListReplicasResponseSchema, listed, replicasText);
+      await printMessage(output, ListReplicasResponseSchema, listed, replicasText);
     });
   return system;
 }
@@ -56,7 +56,7 @@ function statusText({ points, attention }: Overview, replicas: ListReplicasRespo
     'open streams': Number(now?.openStreams ?? 0n),
   });
   const needs = attention.map(attentionLine).join('') || colored('All clear.\n', 'green');
-  return `${needs}\n${facts}\n${replicasText(replicas)}`;
+  return `${needs}\n${facts}\n${new Table({ ...columns, details: { of: detailsText, spare: true } }).linesOf(replicas.replicas)}`;
 }
 
 function attentionLine({ severity, text }: Attention): string {
@@ -83,7 +83,7 @@ function byName(values: Readonly<Record<string, number>> = {}): string {
 }
 
 function replicasText({ replicas }: ListReplicasResponse): string {
-  return new Table(columns).linesOf(replicas);
+  return new Table({ ...columns, details: detailsText }).linesOf(replicas);
 }
 
 const columns: Columns<Replica> = {
@@ -94,11 +94,9 @@ const columns: Columns<Replica> = {
   up: ({ startedAt }) => (startedAt === undefined ? '' : durationText(epochMs() - timestampMs(startedAt))),
   memory: ({ residentBytes }) => bytesText(Number(residentBytes)),
   cpu: ({ cpuShare }) => percent(cpuShare),
-  details: {
-    of: ({ figures }) => {
-      const named = Object.entries(figures).filter(([, value]) => value !== 0);
-      return named.map(([name, value]) => `${name} ${Number(value.toFixed(3))}`).join(', ');
-    },
-    spare: true,
-  },
 };
+
+function detailsText({ figures }: Replica): string {
+  const named = Object.entries(figures).filter(([, value]) => value !== 0);
+  return named.map(([name, value]) => `${name} ${Number(value.toFixed(3))}`).join(', ');
+}

@@ -52,6 +52,16 @@ describe('gatewayctl token', () => {
     ]);
   });
 
+  it('warns that another token has the same label, on standard error', async () => {
+    const answer = { token, tokenText: 'gw_s_text', labelIsInUse: true };
+    const { line } = commandLine({ issueToken: () => answer });
+    const { printed, notes } = await line.run('token', 'create', '--label', 'ci');
+    expect(printed).toBe('gw_s_text\n');
+    expect(notes).toContain('warning: another valid token has the label ci.');
+    expect(notes).toContain(`gatewayctl token set ${id} --label <text>`);
+    expect((await commandLine().line.run('token', 'create', '--label', 'ci')).notes).not.toContain('warning');
+  });
+
   it('lists tokens with the used part of their limits, for people and for programs', async () => {
     const { line, asked } = commandLine();
     expect((await line.run('token', 'list', 'c', '--all')).lines[1]).toMatch(
@@ -77,7 +87,7 @@ describe('gatewayctl token', () => {
     expect(await none.run('token', 'list')).toMatchObject({ printed: '', notes: expect.stringMatching(/token issue/) });
   });
 
-  it('accepts labels and beginnings of ids, also as a narrow table shows them', async () => {
+  it('accepts labels and beginnings of ids, also with an ellipsis in place of the rest', async () => {
     const { line, asked } = commandLine();
     await line.run('token', 'revoke', '01a1fc6b…');
     expect(asked).toMatchObject([{ token: '01a1fc6b' }, { tokenId: id }]);
@@ -87,6 +97,17 @@ describe('gatewayctl token', () => {
       },
     }).line.run('token', 'show', '01');
     expect({ notes, exitCode }).toEqual({ notes: 'gatewayctl: Two tokens begin so.', exitCode: 1 });
+  });
+
+  it('says where to find a token that does not exist', async () => {
+    const { line } = commandLine({
+      getToken: () => {
+        throw new ConnectError('There is no token.', Code.NotFound);
+      },
+    });
+    const { notes, exitCode } = await line.run('token', 'show', 'nope');
+    expect(notes).toBe('gatewayctl: no token nope. Run gatewayctl token list --all to see all tokens.');
+    expect(exitCode).toBe(1);
   });
 
   it('sets one limit and leaves the other, of the revision that it has seen', async () => {

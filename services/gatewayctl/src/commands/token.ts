@@ -6,14 +6,15 @@ import {
   TokenListingSchema,
   TokenService,
 } from '@gateway/proto/admin/v1/token_service_pb.js';
-import { TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { type Token, TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import type { Limits } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { epochMs } from '@gateway/time';
 import { Command, Option } from 'commander';
 import type { AdminConnection } from '../connection/admin-connection.ts';
+import { notFoundToUndefined } from '../connection/not-found.ts';
 import { firstOf, type Page } from '../connection/pages.ts';
 import { UsageError } from '../failures.ts';
-import { type OutputFlags, printList, printMessage, withOutput } from '../output/print.ts';
+import { note, type OutputFlags, printList, printMessage, withOutput } from '../output/print.ts';
 import { type Cell, type Columns, factSheet } from '../output/table.ts';
 import { timeText } from '../output/words.ts';
 import { type CommandContext, noteChange } from './context.ts';
@@ -51,7 +52,7 @@ export function tokenCommand({ connect }: CommandContext): Command {
     .argument('<token>', 'id, beginning of an id, or label', idOrPrefix)
     .action(async (named: string, output: OutputFlags) => {
       await using admin = await connect();
-      printMessage(output, TokenListingSchema, await findToken(admin, named), tokenText);
+      await printMessage(output, TokenListingSchema, await findToken(admin, named), tokenText);
     });
   withOutput(token.command('issue').alias('create'))
     .description('Issues a token. Prints it once, as the only text on standard output.')
@@ -70,11 +71,12 @@ export function tokenCommand({ connect }: CommandContext): Command {
       const limits = limitsOf(rpm, tpd);
       const request = { kind: kinds[kind], label, limits, note: note ?? '', expiresAt: expires };
       const issued = await admin.clientOf(TokenService).issueToken(request);
-      printMessage(output, IssueTokenResponseSchema, issued, ({ tokenText: text }) => `${text}\n`);
+      await printMessage(output, IssueTokenResponseSchema, issued, ({ tokenText: text }) => `${text}\n`);
       noteChange(
         admin,
         `created ${issued.token?.tokenId} (${issued.token?.label}); copy it now; you won't see it again`,
       );
+      if (issued.labelIsInUse) warnOfLabel(issued.token);
     });
   token
     .command('set')
@@ -112,7 +114,7 @@ export function tokenCommand({ connect }: CommandContext): Command {
       const { tokenId = '', revision: expectedRevision = 0n } = (await findToken(admin, named)).token ?? {};
       const request = { tokenId, expectedRevision, keepOldSeconds: keepOld / 1_000 };
       const rotated = await admin.clientOf(TokenService).rotateToken(request);
-      printMessage(output, RotateTokenResponseSchema, rotated, ({ tokenText: text }) => `${text}\n`);
+      await printMessage(output, RotateTokenResponseSchema, rotated, ({ tokenText: text }) => `${text}\n`);
       const old = keepOld === 0 ? 'no longer works' : `works until ${new Date(epochMs() + keepOld).toISOString()}`;
       noteChange(
         admin,
@@ -134,7 +136,8 @@ export function tokenCommand({ connect }: CommandContext): Command {
 
 /** The one token with this id, this beginning of an id, or this label. */
 async function findToken(admin: AdminConnection, named: string): Promise<TokenListing> {
-  const { token } = await admin.clientOf(TokenService).getToken({ token: named });
+  const found = await admin.clientOf(TokenService).getToken({ token: named }).catch(notFoundToUndefined);
+  const token = found?.token;
   if (token === undefined) throw new Error(`no token ${named}. Run gatewayctl token list --all to see all tokens.`);
   return token;
 }
@@ -233,6 +236,13 @@ function tokenText(listing: TokenListing): string {
     revoked: timeText(token?.revokedAt),
     note: token?.note,
   });
+}
+
+/** Reports name tokens by label, and commands accept a label in place of an id. */
+function warnOfLabel(issued: Token | undefined): void {
+  note(
+    `warning: another valid token has the label ${issued?.label}. Commands can't tell them apart by label. To rename this one: gatewayctl token set ${issued?.tokenId} --label <text>`,
+  );
 }
 
 function limitsText({ requestsPerMinute, tokensPerDay }: Partial<Limits> = {}): string {

@@ -1,6 +1,6 @@
 import { create } from '@bufbuild/protobuf';
 import type { Client } from '@connectrpc/connect';
-import { visibleText } from '@gateway/presentation';
+import { visibleText } from '@gateway/presentation/visible-text';
 import { UsageService } from '@gateway/proto/admin/v1/usage_service_pb.js';
 import { ReplayDeadLettersResponseSchema } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { Command, Option } from 'commander';
@@ -9,7 +9,7 @@ import { note, type OutputFlags, print, withOutput } from '../output/print.ts';
 import { countText, timeText } from '../output/words.ts';
 import type { CommandContext } from './context.ts';
 import { accountId, daysBack, idOrPrefix, localDay, type PeriodFlags } from './flags.ts';
-import { type ExportFlags, exportFormats, exportUsage } from './usage/export.ts';
+import type { ExportFlags } from './usage/export.ts';
 import { reconcileUsage } from './usage/reconcile.ts';
 import { groupings, type ReportFlags, reportUsage } from './usage/report.ts';
 
@@ -19,7 +19,7 @@ export function usageCommand({ connect }: CommandContext): Command {
     'Shows usage by token, and repairs the ledger. Days are calendar days in Europe/Amsterdam.',
   );
   withOutput(withFilters(withPeriod(usage.command('report'))))
-    .description('Totals of requests, tokens and cost. Default period: yesterday.')
+    .description('Shows totals of requests, tokens and cost.')
     .addOption(new Option('--by <what>', 'what to group rows by').choices(Object.keys(groupings)).default('day'))
     .option('--compare', 'also show the previous period of the same length')
     .action(async (flags: ReportFlags & OutputFlags) => {
@@ -35,10 +35,11 @@ export function usageCommand({ connect }: CommandContext): Command {
         .choices(['usage', 'requests'])
         .default('usage'),
     )
-    .addOption(new Option('--format <format>', 'output format').choices(exportFormats).default('csv'))
+    .addOption(new Option('--format <format>', 'output format').choices(['csv', 'ndjson']).default('csv'))
     .option('--file <path>', 'write to this file instead of standard output')
     .action(async (flags: ExportFlags) => {
       await using admin = await connect({ running: true });
+      const { exportUsage } = await import('./usage/export.ts');
       await exportUsage(admin, flags);
     });
   usage
@@ -68,7 +69,7 @@ export function usageCommand({ connect }: CommandContext): Command {
 
 function withPeriod(command: Command): Command {
   return command
-    .option('--since <days>', 'the last days, including today: 7d', daysBack)
+    .option('--since <days>', 'the last days, including today (default: 7d, unless --from or --to is set)', daysBack)
     .option('--from <day>', 'first day: 2026-11-20, today or yesterday', (text) => localDay(text))
     .option('--to <day>', 'last day (default: today)', (text) => localDay(text));
 }

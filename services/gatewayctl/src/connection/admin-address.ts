@@ -1,4 +1,4 @@
-import { type Environment, readSettings } from '@gateway/config';
+import { type Environment, readSettings } from '@gateway/config/env-reader';
 
 /** The address of the admin service. */
 export interface AdminAddress {

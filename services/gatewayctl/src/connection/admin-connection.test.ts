@@ -8,7 +8,7 @@ import { TokenService } from '@gateway/proto/admin/v1/token_service_pb.js';
 import { UsageService } from '@gateway/proto/admin/v1/usage_service_pb.js';
 import { TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { exitCodeOf, failureText } from '../failures.ts';
+import { exitCodeOf, failureText } from '../failure-text.ts';
 import { connectTo } from './admin-connection.ts';
 
 let folder: string;

@@ -6,11 +6,12 @@ import type { DescService } from '@bufbuild/protobuf';
 import { type Client, Code, ConnectError, createClient, type Interceptor, type Transport } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
 import type { OfflineDatabase } from '@gateway/all-in-one/offline-admin';
-import { type Environment, readSettings, readTlsFiles } from '@gateway/config';
-import { identityCheck } from '@gateway/rpc/call-table';
+import { type Environment, readSettings } from '@gateway/config/env-reader';
+import { readTlsFiles } from '@gateway/config/transport-settings';
 import { UsageError } from '../failures.ts';
 import { type AdminAddress, readAdminAddress } from './admin-address.ts';
 import { findAdminToken } from './admin-token.ts';
+import { callTimeoutMs } from './deadlines.ts';
 import { askAdminPort, signOfGateway } from './signs-of-gateway.ts';
 
 /** The admin API, in a gateway or in this process. */
@@ -39,10 +40,6 @@ interface ConnectOptions {
   /** The user wants the database itself, even if a gateway runs. */
   readonly offline?: boolean | undefined;
 }
-
-/** Every call ends by then, unless it is `endless`: streams that follow changes have no end. */
-const callTimeoutMs = 60_000;
-export const endless = { timeoutMs: 0 };
 
 /**
  * Connects to the running gateway. If none runs at the default address, the admin API runs in this
@@ -81,7 +78,8 @@ async function connectToDatabase(env: Environment, issues: boolean): Promise<Adm
 
 async function connectToGateway(env: Environment, { url }: AdminAddress): Promise<AdminConnection> {
   const token = (await findAdminToken(env, url))?.token;
-  const transport = gatewayTransport(env, url, token);
+  const agent = await agentFor(env, url);
+  const transport = transportBy(agent, url, token);
   const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
   const request = new URL(url).protocol === 'https:' ? httpsRequest : httpRequest;
   return {
@@ -90,7 +88,7 @@ async function connectToGateway(env: Environment, { url }: AdminAddress): Promis
     gateway: {
       url,
       async get(path, signal) {
-        const asked = request(new URL(path, url), { agent: agentFor(env, url), headers, signal });
+        const asked = request(new URL(path, url), { agent, headers, signal });
         try {
           const [answer] = await once(asked.end(), 'response', { signal });
           return answer;
@@ -103,8 +101,12 @@ async function connectToGateway(env: Environment, { url }: AdminAddress): Promis
   };
 }
 
+export async function gatewayTransport(env: Environment, url: string, token: string): Promise<Transport> {
+  return transportBy(await agentFor(env, url), url, token);
+}
+
 /** @param token undefined for the calls that need none. */
-export function gatewayTransport(env: Environment, url: string, token: string | undefined): Transport {
+function transportBy(agent: Agent | undefined, url: string, token: string | undefined): Transport {
   const signIn: Interceptor = (next) => (request) => {
     if (token !== undefined) request.header.set('authorization', `Bearer ${token}`);
     return next(request);
@@ -112,7 +114,7 @@ export function gatewayTransport(env: Environment, url: string, token: string | 
   return createConnectTransport({
     baseUrl: url,
     httpVersion: '1.1',
-    nodeOptions: { agent: agentFor(env, url) },
+    nodeOptions: { agent },
     defaultTimeoutMs: callTimeoutMs,
     interceptors: [signIn],
   });
@@ -122,9 +124,11 @@ export function gatewayTransport(env: Environment, url: string, token: string | 
  * With TLS_CA_FILE and the other TLS settings, the certificate must have the service's name;
  * otherwise it must have the host's.
  */
-function agentFor(env: Environment, url: string): Agent | undefined {
+async function agentFor(env: Environment, url: string): Promise<Agent | undefined> {
   const files = readSettings(env, readTlsFiles);
   if (files === undefined || !url.startsWith('https:')) return undefined;
+  // It describes every service of the gateway, so it is loaded for TLS only.
+  const { identityCheck } = await import('@gateway/rpc/call-table');
   const [cert, key, ca] = [files.certFile, files.keyFile, files.caFile].map((file) => readFileSync(file));
   return new Agent({ keepAlive: true, cert, key, ca, checkServerIdentity: identityCheck('admin') });
 }

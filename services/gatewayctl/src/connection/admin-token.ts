@@ -1,8 +1,8 @@
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { type Environment, isLoopback, readSettings } from '@gateway/config';
-import { z } from 'zod';
+import { type Environment, readSettings } from '@gateway/config/env-reader';
+import { isLoopback } from '@gateway/config/transport-settings';
 
 /** The token for signing in, and its source. */
 interface AdminToken {
@@ -62,17 +62,21 @@ export async function forgetLogin(env: Environment, url: string): Promise<boolea
   return token !== undefined;
 }
 
-const loginsSchema = z.record(z.string(), z.string());
-
 async function readLogins(env: Environment): Promise<Readonly<Record<string, string>>> {
   const file = loginsFile(env);
   try {
-    return loginsSchema.parse(JSON.parse(await readFile(file, 'utf8')));
+    const logins: unknown = JSON.parse(await readFile(file, 'utf8'));
+    if (areTexts(logins)) return logins;
+    throw new TypeError();
   } catch (thrown) {
     if (thrown instanceof Error && 'code' in thrown && thrown.code === 'ENOENT') return {};
     // Its text is not repeated: it has tokens.
     throw new Error(`${file} is not a valid login file. Remove it and log in again.`);
   }
+}
+
+function areTexts(value: unknown): value is Readonly<Record<string, string>> {
+  return typeof value === 'object' && value !== null && Object.values(value).every((text) => typeof text === 'string');
 }
 
 async function writeLogins(env: Environment, logins: Readonly<Record<string, string>>): Promise<void> {

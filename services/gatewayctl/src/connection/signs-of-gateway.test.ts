@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DataFolder } from '@gateway/all-in-one/data-folder';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { exitCodeOf, failureText, UsageError } from '../failures.ts';
+import { exitCodeOf, failureText } from '../failure-text.ts';
+import { UsageError } from '../failures.ts';
 import { connectTo } from './admin-connection.ts';
 
 /** Servers that may listen on a port. */

@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
-import { DataFolder } from '@gateway/all-in-one/data-folder';
-import { type Environment, readSettings } from '@gateway/config';
+import { type Environment, readSettings } from '@gateway/config/env-reader';
 import { timeoutSignal } from '@gateway/time';
 import type { AdminAddress } from './admin-address.ts';
 
@@ -30,6 +29,7 @@ export async function signOfGateway(
 ): Promise<string | undefined> {
   if (adminPort === 'silent')
     return `a process listens at ${url} but does not respond: it may be a gateway that is busy or uses TLS`;
+  const { DataFolder } = await import('@gateway/all-in-one/data-folder');
   const owner = await DataFolder.ownerOf(env);
   if (owner !== undefined)
     return `a gateway (${owner.name}) uses the folder ${owner.path}, but no gateway responds at ${url}`;

@@ -5,6 +5,17 @@ import { type Timestamp, TimestampSchema, timestampDate } from '@bufbuild/protob
 
 export type Plain = null | boolean | number | string | readonly Plain[] | { readonly [name: string]: Plain };
 
+/** How values are written for programs. */
+export interface DocumentFormat {
+  /** A document of its own. */
+  document(value: Plain): string;
+  /** An element of a list, which `endOfList` completes. */
+  element(value: Plain, index: number): string;
+  endOfList(length: number): string;
+  /** A value of a stream without an end: a line of JSON, or a document of YAML. */
+  streamed(value: Plain): string;
+}
+
 /**
  * A message of the admin API for programs: its fields by their names in JSON, numbers as numbers,
  * enums as words in lower case, times in ISO 8601. Every field is present; unset fields are null.

@@ -1,9 +1,8 @@
 import type { Message } from '@bufbuild/protobuf';
 import type { GenMessage } from '@bufbuild/protobuf/codegenv2';
-import { hasUnseen, visibleJson, visibleLines, visibleYaml, withVisibleTexts } from '@gateway/presentation';
+import { visibleLines, withVisibleTexts } from '@gateway/presentation/visible-text';
 import { type Command, Option } from 'commander';
-import { Document, visit } from 'yaml';
-import { type Plain, toPlain } from './plain.ts';
+import { formatOf } from './document-format.ts';
 import { type Columns, Table } from './table.ts';
 
 const outputFormats = ['table', 'json', 'yaml'] as const;
@@ -29,41 +28,36 @@ export function note(line: string): void {
 }
 
 /** Prints one message. @param textOf formats it for people. */
-export function printMessage<T extends Message>(
+export async function printMessage<T extends Message>(
   { output }: OutputFlags,
   schema: GenMessage<T>,
   message: T | undefined,
   textOf: (message: T) => string,
-): void {
+): Promise<void> {
   if (message === undefined) return;
-  print(output === 'table' ? textOf(withVisibleTexts(message)) : documentOf(output, toPlain(schema, message)));
-}
-
-/** Prints a value as a document of its own. */
-export function documentOf(output: 'json' | 'yaml', value: Plain): string {
-  return output === 'json' ? `${jsonOf(value, 2)}\n` : yamlOf(value);
+  if (output === 'table') return print(textOf(withVisibleTexts(message)));
+  const { document, toPlain } = await forPrograms(output);
+  print(document(toPlain(schema, message)));
 }
 
 /** Prints messages as rows, page after page. */
 export function listPrinter<T extends Message>({ output }: OutputFlags, schema: GenMessage<T>, columns: Columns<T>) {
   const table = new Table(columns);
   let printed = 0;
-  const documentAt = (index: number, value: Plain) =>
-    output === 'yaml' ? yamlOf([value]) : `${index === 0 ? '[\n' : ',\n'}${jsonOf(value)}`;
   return {
     isEmpty: () => printed === 0,
-    add(messages: readonly T[]): void {
+    async add(messages: readonly T[]): Promise<void> {
       if (messages.length === 0) return;
-      if (output === 'table') print(table.linesOf(messages.map(withVisibleTexts)));
-      else print(messages.map((message, index) => documentAt(printed + index, toPlain(schema, message))).join(''));
+      const first = printed;
       printed += messages.length;
+      if (output === 'table') return print(table.linesOf(messages.map(withVisibleTexts)));
+      const { element, toPlain } = await forPrograms(output);
+      print(messages.map((message, index) => element(toPlain(schema, message), first + index)).join(''));
     },
     /** @param whenNone the note if there are no rows. */
-    end(whenNone: string): void {
-      if (output === 'json') print(printed === 0 ? '[]\n' : '\n]\n');
-      else if (printed > 0) return;
-      else if (output === 'yaml') print('[]\n');
-      else note(whenNone);
+    async end(whenNone: string): Promise<void> {
+      if (output !== 'table') print((await formatOf(output)).endOfList(printed));
+      else if (printed === 0) note(whenNone);
     },
   };
 }
@@ -75,17 +69,18 @@ export async function printList<T extends Message>(
   { columns, whenNone }: { readonly columns: Columns<T>; readonly whenNone: string },
 ): Promise<void> {
   const printer = listPrinter(flags, schema, columns);
-  for await (const messages of pages) printer.add(messages);
-  printer.end(whenNone);
+  for await (const messages of pages) await printer.add(messages);
+  await printer.end(whenNone);
 }
 
 /** Prints messages as they come, without an end. */
 export function streamPrinter<T extends Message>({ output }: OutputFlags, schema: GenMessage<T>, columns: Columns<T>) {
   const table = new Table(columns);
-  return (messages: readonly T[]): void => {
+  return async (messages: readonly T[]): Promise<void> => {
     if (messages.length === 0) return;
-    if (output === 'table') print(table.linesOf(messages.map(withVisibleTexts)));
-    else print(messages.map((message) => streamedDocument(output, toPlain(schema, message))).join(''));
+    if (output === 'table') return print(table.linesOf(messages.map(withVisibleTexts)));
+    const { streamed, toPlain } = await forPrograms(output);
+    print(messages.map((message) => streamed(toPlain(schema, message))).join(''));
   };
 }
 
@@ -99,30 +94,17 @@ export async function printOverviews<T extends Message>(
   const clear = process.stdout.isTTY ? '\x1b[H\x1b[2J\x1b[3J' : '';
   for await (const { overview } of states) {
     if (overview === undefined) continue;
-    if (output === 'table') print(`${clear}${await textOf(withVisibleTexts(overview))}\n`);
-    else print(streamedDocument(output, toPlain(schema, overview)));
+    if (output === 'table') {
+      print(`${clear}${await textOf(withVisibleTexts(overview))}\n`);
+    } else {
+      const { streamed, toPlain } = await forPrograms(output);
+      print(streamed(toPlain(schema, overview)));
+    }
   }
 }
 
-/** A value of a stream: a line of JSON, or a document of YAML. */
-function streamedDocument(output: 'json' | 'yaml', value: Plain): string {
-  return output === 'json' ? `${jsonOf(value)}\n` : `---\n${yamlOf(value)}`;
-}
-
-/**
- * Programs get texts unchanged, with escapes for characters that are invisible or that control a
- * terminal.
- */
-function jsonOf(value: Plain, indent?: number): string {
-  return visibleJson(JSON.stringify(value, undefined, indent));
-}
-
-function yamlOf(value: Plain): string {
-  const document = new Document(value);
-  visit(document, {
-    Scalar: (_, scalar) => {
-      if (typeof scalar.value === 'string' && hasUnseen(scalar.value)) scalar.type = 'QUOTE_DOUBLE';
-    },
-  });
-  return visibleYaml(document.toString());
+/** What only output for programs needs is loaded for them alone. */
+async function forPrograms(output: 'json' | 'yaml') {
+  const [format, { toPlain }] = await Promise.all([formatOf(output), import('./plain.ts')]);
+  return { ...format, toPlain };
 }

@@ -1,3 +1,5 @@
+import { stripVTControlCharacters } from 'node:util';
+import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Columns, factSheet, Table } from './table.ts';
 
@@ -39,19 +41,58 @@ describe('a table', () => {
     expect(table.linesOf([{ id: 'd', count: 1, note: 'n' }])).toBe('d        1  n\n');
   });
 
-  it('cuts the widest text to fit the terminal, and never a number', () => {
-    onTerminal(30);
+  it('takes several lines for a row in a narrow terminal, and cuts nothing', () => {
+    onTerminal(40);
     const text = new Table({ ...columns, note: ({ note }: Row) => note }).linesOf([
       { id: '01a1fc6b-b507-756f-be4c-3808a428abd2', count: 12_345_678, note: 'short' },
+      { id: '01a1fc6b-b507-756f-be4c-3808a428abd3', count: 1, note: '' },
     ]);
-    expect(text.split('\n')[1]).toBe('01a1fc6b-b50…  12345678  short');
+    expect(stripVTControlCharacters(text).split('\n')).toEqual([
+      'id',
+      '     count  note',
+      '01a1fc6b-b507-756f-be4c-3808a428abd2',
+      '  12345678  short',
+      '01a1fc6b-b507-756f-be4c-3808a428abd3',
+      '         1',
+      '',
+    ]);
   });
 
-  it('drops spare columns before it cuts ids', () => {
+  it('leaves out spare columns before a row takes several lines', () => {
     onTerminal(20);
     const text = new Table(columns).linesOf([{ id: 'identifier', count: 1_234, note: 'a long text' }]);
-    expect(text).toContain('identifier');
-    expect(text).not.toContain('long');
+    expect(stripVTControlCharacters(text)).toBe('id          count\nidentifier   1234\n');
+  });
+
+  it('has every text whole, in lines that fit unless a text alone is longer', () => {
+    const text = fc.string({ unit: 'grapheme-ascii', minLength: 1, maxLength: 60 }).map((each) => each.trim() || 'x');
+    const row = fc.record({
+      id: fc.uuid(),
+      name: text,
+      url: fc.uuid().map((each) => `https://gateway.example/${each}`),
+      count: fc.nat(),
+      problem: text,
+    });
+    const page = fc.array(row, { minLength: 1, maxLength: 4 });
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 200 }), page, page, (width, first, second) => {
+        onTerminal(width);
+        const table = new Table<(typeof first)[number]>({
+          id: ({ id }) => id,
+          name: ({ name }) => name,
+          url: ({ url }) => ({ text: url, color: 'red' }),
+          count: ({ count }) => count,
+          spare: { of: () => 'x'.repeat(30), spare: true },
+          problem: ({ problem }) => problem,
+        });
+        const lines = [first, second].map((records) => stripVTControlCharacters(table.linesOf(records)).split('\n'));
+        const whole = [...first, ...second].flatMap((each) => [each.id, each.name, each.url, each.problem]);
+        for (const each of whole) expect(lines.flat().some((line) => line.includes(each))).toBe(true);
+        const texts = first.flatMap((each) => [each.id, each.name, each.url, String(each.count), each.problem]);
+        const longest = Math.max(...texts.map((each) => each.length), 'problem'.length) + 2;
+        for (const line of lines[0] ?? []) expect(line.length).toBeLessThanOrEqual(Math.max(width, longest));
+      }),
+    );
   });
 
   it('shows nothing that turns a line around or cannot be seen', () => {

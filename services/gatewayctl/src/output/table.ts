@@ -1,14 +1,14 @@
 import { stripVTControlCharacters, styleText } from 'node:util';
-import { visibleText } from '@gateway/presentation';
+import { visibleText } from '@gateway/presentation/visible-text';
 
 export type Color = 'red' | 'yellow' | 'green' | 'dim';
 
-/** The value of a cell. Numbers are aligned to the right, and never cut. */
+/** The value of a cell. Numbers are aligned to the right. */
 export type Cell = string | number | { readonly text: string; readonly color: Color | undefined };
 
 export interface Column<T> {
   readonly of: (record: T) => Cell;
-  /** Columns that are dropped first when the terminal is narrow. */
+  /** Columns that are left out first when the terminal is narrow: nothing that people copy. */
   readonly spare?: true;
 }
 
@@ -17,16 +17,17 @@ export type Columns<T> = Readonly<Record<string, Column<T> | ((record: T) => Cel
 
 /** A text in a color, where standard output is a terminal that shows it. NO_COLOR is respected. */
 export function colored(text: string, color: Color | undefined): string {
-  return color === undefined ? text : styleText(color, text, { stream: process.stdout });
+  return color === undefined || text === '' ? text : styleText(color, text, { stream: process.stdout });
 }
 
 /**
  * Columns under their headings, for rows that come page after page: the first page decides the
- * widths.
+ * layout. No text is ever cut, because people copy ids, names and addresses from tables. In a
+ * narrow terminal, a row takes several lines.
  */
 export class Table<T> {
   readonly #columns: readonly (readonly [string, Column<T>])[];
-  #widths: readonly number[] | undefined;
+  #layout: Layout | undefined;
 
   constructor(columns: Columns<T>) {
     this.#columns = Object.entries(columns).map(([name, column]) => [
@@ -38,42 +39,49 @@ export class Table<T> {
   /** The lines of these records; the headings come before the first ones. */
   linesOf(records: readonly T[]): string {
     const rows = records.map((record) => this.#columns.map(([, { of }]) => of(record)));
-    const isFirst = this.#widths === undefined;
-    const widths = this.#widths ?? this.#widthsFor(rows);
-    this.#widths = widths;
+    const isFirst = this.#layout === undefined;
+    this.#layout ??= this.#layoutFor(rows);
+    const { widths, lines } = this.#layout;
     const headings = this.#columns.map(([name], index): Cell => {
       const isNumber = rows.length > 0 && rows.every((row) => typeof row[index] === 'number');
       return { text: isNumber ? name.padStart(widths[index] ?? 0) : name, color: 'dim' };
     });
-    return [...(isFirst ? [headings] : []), ...rows].map((row) => lineOf(row, widths)).join('');
+    return [...(isFirst ? [headings] : []), ...rows].map((row) => textOfRow(row, widths, lines)).join('');
   }
 
   /**
-   * Widths that fit into a line. Spare columns are dropped, the last one first; then the widest
-   * texts are cut. A column of width 0 is left out.
+   * As many columns in each line as fit. If they do not all fit in one line, spare columns are left
+   * out, the last one first.
    */
-  #widthsFor(rows: readonly (readonly Cell[])[]): readonly number[] {
+  #layoutFor(rows: readonly (readonly Cell[])[]): Layout {
     const widths = this.#columns.map(([name], index) =>
       Math.max(...[name, ...rows.map((row) => row[index] ?? '')].map((cell) => [...textOf(cell)].length)),
     );
-    const terminal = process.stdout.isTTY ? process.stdout.columns : Number.POSITIVE_INFINITY;
-    const fixed = this.#columns.map((_, index) => rows.some((row) => typeof row[index] === 'number'));
-    const smallest = (width: number, index: number) => (fixed[index] ? width : Math.min(width, least));
+    const terminal = (process.stdout.isTTY && process.stdout.columns) || Number.POSITIVE_INFINITY;
+    let shown = [...widths.keys()];
     for (const [index, [, { spare }]] of [...this.#columns.entries()].toReversed()) {
-      if (spare && lineWidth(widths.map(smallest)) > terminal) widths[index] = 0;
+      if (spare && lineWidth(shown, widths) > terminal) shown = shown.filter((each) => each !== index);
     }
-    while (lineWidth(widths) > terminal) {
-      const widest = Math.max(...widths.filter((_, index) => !fixed[index]));
-      if (widest <= least) break;
-      widths[widths.findLastIndex((width, index) => !fixed[index] && width === widest)] = widest - 1;
+    const lines: number[][] = [];
+    for (const index of shown) {
+      const line = lines.at(-1);
+      const room = terminal - (lines.length > 1 ? indent.length : 0);
+      if (line !== undefined && lineWidth([...line, index], widths) <= room) line.push(index);
+      else lines.push([index]);
     }
-    return widths;
+    return { widths, lines };
   }
 }
 
-/** The shortest length to which a text is cut. */
-const least = 10;
-const gap = 2;
+interface Layout {
+  readonly widths: readonly number[];
+  /** The columns in each line of a row. */
+  readonly lines: readonly (readonly number[])[];
+}
+
+const gap = '  ';
+/** In front of all lines of a row but the first. */
+const indent = '  ';
 
 /** Rows of a name and a value each. */
 export function factSheet(facts: Readonly<Record<string, Cell | undefined>>): string {
@@ -84,22 +92,22 @@ export function factSheet(facts: Readonly<Record<string, Cell | undefined>>): st
   return known.map(([name, cell]) => `${colored(name.padEnd(width), 'dim')}  ${shown(cell, textOf(cell))}\n`).join('');
 }
 
-function lineWidth(widths: readonly number[]): number {
-  const seen = widths.filter((width) => width > 0);
-  return seen.reduce((sum, width) => sum + width + gap, -gap);
+function lineWidth(columns: readonly number[], widths: readonly number[]): number {
+  return columns.reduce((sum, index) => sum + (widths[index] ?? 0) + gap.length, -gap.length);
 }
 
-function lineOf(row: readonly Cell[], widths: readonly number[]): string {
-  const cells = row.flatMap((cell, index) => {
-    const width = widths[index] ?? 0;
-    if (width === 0) return [];
-    const text = textOf(cell);
-    if (typeof cell === 'number') return [text.padStart(width)];
-    const letters = [...text];
-    const cut = letters.length > width ? `${letters.slice(0, width - 1).join('')}…` : text;
-    return [`${shown(cell, cut)}${' '.repeat(Math.max(0, width - letters.length))}`];
+function textOfRow(row: readonly Cell[], widths: Layout['widths'], lines: Layout['lines']): string {
+  const texts = lines.map((line) => {
+    const cells = line.map((index) => {
+      const cell = row[index] ?? '';
+      const text = textOf(cell);
+      const padding = ' '.repeat(Math.max(0, (widths[index] ?? 0) - [...text].length));
+      return typeof cell === 'number' ? `${padding}${text}` : `${shown(cell, text)}${padding}`;
+    });
+    return cells.join(gap).trimEnd();
   });
-  return `${cells.join(' '.repeat(gap)).trimEnd()}\n`;
+  const [first = '', ...others] = texts;
+  return [first, ...others.filter((text) => text !== '').map((text) => `${indent}${text}`)].join('\n').concat('\n');
 }
 
 /** Labels and answers of other services may contain terminal control characters. */

@@ -7,6 +7,7 @@ import type { Message } from "@bufbuild/protobuf";
 import type { CandidateExplanation, Pool, PoolPause, QuotaForecast } from "../../pool/v1/pool_broker_service_pb.js";
 import type { Account } from "../../pool/v1/account_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import type { Model } from "../../pool/v1/model_pb.js";
 
 /**
  * Describes the file gateway/admin/v1/pool_service.proto.
@@ -133,6 +134,13 @@ export declare type ListPoolsResponse = Message<"gateway.admin.v1.ListPoolsRespo
    * @generated from field: gateway.admin.v1.PoolOverview overview = 1;
    */
   overview?: PoolOverview | undefined;
+
+  /**
+   * The models of GET /v1/models for a token without restrictions: classes first.
+   *
+   * @generated from field: repeated gateway.pool.v1.Model models = 2;
+   */
+  models: Model[];
 };
 
 /**

@@ -197,6 +197,13 @@ export declare type IssueTokenResponse = Message<"gateway.admin.v1.IssueTokenRes
    * @generated from field: string token_text = 2;
    */
   tokenText: string;
+
+  /**
+   * True: another valid token had this label before. Reports and people tell tokens apart by label.
+   *
+   * @generated from field: bool label_is_in_use = 3;
+   */
+  labelIsInUse: boolean;
 };
 
 /**

@@ -150,7 +150,7 @@ describe('gatewayctl pool status', () => {
     const { line, asked } = commandLine([]);
     expect(await line.run('pool', 'status', 'nowhere')).toMatchObject({
       exitCode: 1,
-      notes: 'gatewayctl: no pool named nowhere.',
+      notes: 'gatewayctl: no pool nowhere. Run gatewayctl pool status to see all pools.',
     });
     expect(asked).toEqual(['nowhere']);
   });
@@ -183,7 +183,9 @@ describe('gatewayctl pool explain', () => {
 
   it('refuses a model that is not there, and a session without its token', async () => {
     const line = new CommandLine((router) => router.service(PoolService, { explainModel: () => ({}) }));
-    expect((await line.run('pool', 'explain', 'nothing')).notes).toMatch(/no model or class named nothing/);
+    expect((await line.run('pool', 'explain', 'nothing')).notes).toMatch(
+      /no model or class nothing\. Run gatewayctl class list/,
+    );
     expect((await line.run('pool', 'explain', 'm', '--session', 's')).exitCode).toBe(2);
   });
 });

@@ -1,5 +1,11 @@
 import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
-import { attemptResultText, noAccountText, skippedText, verdictText, type Wording } from '@gateway/presentation';
+import {
+  attemptResultText,
+  noAccountText,
+  skippedText,
+  verdictText,
+  type Wording,
+} from '@gateway/presentation/request-text';
 import { AttemptResult, type SkippedAccounts } from '@gateway/proto/pool/v1/account_pb.js';
 import {
   CancelReason,

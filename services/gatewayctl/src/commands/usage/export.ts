@@ -9,11 +9,9 @@ import { bytesText, countText } from '../../output/words.ts';
 import { type PeriodFlags, periodOf } from '../flags.ts';
 import type { FilterFlags } from './report.ts';
 
-export const exportFormats = ['csv', 'ndjson'] as const;
-
 export interface ExportFlags extends PeriodFlags, FilterFlags {
   readonly what: 'usage' | 'requests';
-  readonly format: (typeof exportFormats)[number];
+  readonly format: 'csv' | 'ndjson';
   readonly file?: string;
 }
 

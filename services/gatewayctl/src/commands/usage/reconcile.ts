@@ -1,4 +1,4 @@
-import { withVisibleTexts } from '@gateway/presentation';
+import { withVisibleTexts } from '@gateway/presentation/visible-text';
 import {
   type CounterDifference,
   type ReconcileDayResponse,

@@ -3,7 +3,7 @@ import { type UsageRow, UsageRowSchema, UsageService } from '@gateway/proto/admi
 import { UsageGrouping } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import type { AdminConnection } from '../../connection/admin-connection.ts';
 import { pagesOf } from '../../connection/pages.ts';
-import { listPrinter, type OutputFlags } from '../../output/print.ts';
+import { listPrinter, note, type OutputFlags } from '../../output/print.ts';
 import type { Columns } from '../../output/table.ts';
 import { moneyText, percent } from '../../output/words.ts';
 import { type PeriodFlags, periodOf } from '../flags.ts';
@@ -49,12 +49,14 @@ export async function reportUsage(admin: AdminConnection, flags: ReportFlags & O
   const pages = pagesOf((pageToken) => admin.clientOf(UsageService).reportUsage({ ...request, pageToken }));
   for await (const { rows, currency } of pages) {
     printer ??= listPrinter(flags, UsageRowSchema, { ...keys, ...sumColumns(currency, compare) });
-    printer.add(rows);
+    await printer.add(rows);
     for (const row of rows) addTo(total, row);
   }
   // Programs add up rows themselves: a total row would distort their sums.
-  if (flags.output === 'table' && printer?.isEmpty() === false) printer.add([total]);
-  printer?.end(`No usage from ${request.firstDay} to ${request.lastDay}.`);
+  if (flags.output === 'table' && printer?.isEmpty() === false) await printer.add([total]);
+  const period = `from ${request.firstDay} to ${request.lastDay}`;
+  await printer?.end(`No usage ${period}.`);
+  if (flags.output === 'table' && printer?.isEmpty() === false) note(`Usage ${period}, in days of Europe/Amsterdam.`);
 }
 
 /** The total row has its name in the first column of any grouping. */

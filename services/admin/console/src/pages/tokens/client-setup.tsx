@@ -1,12 +1,12 @@
 import { useQuery } from '@connectrpc/connect-query';
 import { clientModelsOf, clientSettingsFor } from '@gateway/presentation';
-import { type PoolOverview, PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
+import { type ListPoolsResponse, PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
 import { useState } from 'react';
 import { Choice } from '../../ui/choice.tsx';
 import { CodeBlock } from '../../ui/code-block.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { TextField } from '../../ui/field.tsx';
-import { Answer } from '../../ui/state.tsx';
+import { Answer, Empty } from '../../ui/state.tsx';
 import { usePublicAddress } from './public-address.ts';
 
 /** The settings of each client for the gateway, with models that it has. */
@@ -14,16 +14,17 @@ export function ClientSetup() {
   const pools = useQuery(PoolService.method.listPools, {});
   return (
     <Answer of={pools} what="models">
-      {({ overview }) => overview && <SettingsOfClients overview={overview} />}
+      {(listed) => <SettingsOfClients listed={listed} />}
     </Answer>
   );
 }
 
-function SettingsOfClients({ overview }: { readonly overview: PoolOverview }) {
+function SettingsOfClients({ listed }: { readonly listed: ListPoolsResponse }) {
   const [address, setAddress] = usePublicAddress();
   const [draft, setDraft] = useState<string>();
-  const all = clientSettingsFor(address, clientModelsOf(overview));
+  const all = clientSettingsFor(address, clientModelsOf(listed));
   const [client, setClient] = useState(all[0]?.client ?? '');
+  if (all.length === 0) return <Empty title="No model">Add an account to a pool, so that it can serve a model.</Empty>;
   const shown = all.find((each) => each.client === client) ?? all[0];
   return (
     <div className="stack">

@@ -3,7 +3,8 @@ import { invalidFields } from '@gateway/admin/rpc/problems';
 import { ConfigError } from '@gateway/config';
 import { CommanderError } from 'commander';
 import { describe, expect, it } from 'vitest';
-import { exitCodeOf, failureText, UsageError } from './failures.ts';
+import { exitCodeOf, failureText } from './failure-text.ts';
+import { UsageError } from './failures.ts';
 
 const url = 'http://gateway.test';
 
