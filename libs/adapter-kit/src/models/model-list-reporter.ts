@@ -1,11 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { GatewayError } from '@gateway/errors';
 import type { ListPoolsResponse, Pool, PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
-import { type Client, RpcError } from '@gateway/rpc';
+import type { Client } from '@gateway/rpc';
 import type { AdapterContext } from '../adapter-context.ts';
-import { failureCause } from '../failure/failure-cause.ts';
-import { readModelList } from '../rpc/list-models.ts';
-import { UpstreamError } from '../upstream/upstream-exchange.ts';
+import { modelListCause, readModelList } from '../rpc/list-models.ts';
 
 /**
  * Periodically reports to the broker which models the provider of each pool offers, or that it
@@ -73,7 +70,7 @@ export class ModelListReporter implements AsyncDisposable {
   async #reportPool(pool: string, signal: AbortSignal): Promise<void> {
     let cause = '';
     const models = await readModelList(this.#context, pool, signal).catch((thrown: unknown) => {
-      cause = reasonOf(thrown);
+      cause = modelListCause(thrown);
       if (!signal.aborted) this.#onProblem(`pool ${pool}`, thrown);
     });
     if (signal.aborted) return;
@@ -85,7 +82,7 @@ export class ModelListReporter implements AsyncDisposable {
   #onProblem(subject: string, thrown: unknown): void {
     if (this.#problems.has(subject)) return;
     this.#problems.add(subject);
-    this.#context.logger.warn({ subject, reason: reasonOf(thrown) }, 'model lists cannot be reported');
+    this.#context.logger.warn({ subject, reason: modelListCause(thrown) }, 'model lists cannot be reported');
   }
 
   #onSuccess(subject: string): void {
@@ -98,15 +95,6 @@ const brokerRetryMs = 2_000;
 /** The same pause at the start, when all services start together. */
 const firstBrokerRetryMs = 200;
 const brokerDeadlineMs = 5_000;
-
-/** Our own errors have our own messages; other messages may contain the provider's text. */
-function reasonOf(thrown: unknown): string {
-  if (thrown instanceof UpstreamError) return failureCause(thrown);
-  if (thrown instanceof GatewayError && thrown.upstreamStatus !== undefined)
-    return `${thrown.upstreamStatus} from the provider`;
-  if (thrown instanceof GatewayError || thrown instanceof RpcError) return thrown.message;
-  return thrown instanceof Error ? thrown.name : typeof thrown;
-}
 
 /**
  * Decides when to read each pool's list. The broker determines the interval, and is asked far more
