@@ -412,6 +412,13 @@ export declare type Pool = Message<"gateway.pool.v1.Pool"> & {
    * @generated from field: uint32 model_count = 6;
    */
   modelCount: number;
+
+  /**
+   * True: the configuration says that a simulator answers in place of a provider.
+   *
+   * @generated from field: bool simulated = 7;
+   */
+  simulated: boolean;
 };
 
 /**
