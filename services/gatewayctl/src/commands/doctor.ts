@@ -2,6 +2,7 @@ import { statfs } from 'node:fs/promises';
 import { type Client, Code, ConnectError } from '@connectrpc/connect';
 import { type Environment, EnvReader } from '@gateway/config';
 import { isFailing, withVisibleTexts } from '@gateway/presentation';
+import { AccountService, ProbeResult } from '@gateway/proto/admin/v1/account_service_pb.js';
 import { PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
 import { SessionService } from '@gateway/proto/admin/v1/session_service_pb.js';
 import { type Replica, Severity, SystemService } from '@gateway/proto/admin/v1/system_service_pb.js';
@@ -15,6 +16,7 @@ import { documentOf, type OutputFlags, print, withOutput } from '../output/print
 import { type Color, colored } from '../output/table.ts';
 import { bytesText, countText, durationText } from '../output/words.ts';
 import type { CommandContext } from './context.ts';
+import { probeText } from './doctor/probe-text.ts';
 import { pauseText } from './pool.ts';
 import { holderText } from './session.ts';
 
@@ -35,9 +37,10 @@ export function doctorCommand({ env, connect }: CommandContext): Command {
     .description(
       'Checks every part of the gateway: sign-in, clocks, versions, replicas, disks, certificates and pools. Suggests fixes, and exits with status 1 if a check fails.',
     )
-    .action(async ({ output }: OutputFlags) => {
+    .option('--probe', "also ask each account's provider for its model list, which is free of charge")
+    .action(async ({ output, probe = false }: OutputFlags & { readonly probe?: boolean }) => {
       await using admin = await connect({ running: true });
-      const findings = await examine(env, admin);
+      const findings = await examine(env, admin, probe);
       print(output === 'table' ? withVisibleTexts(findings).map(lineOf).join('') : documentOf(output, findings));
       const wrong = findings.filter(({ state }) => state !== 'fine').length;
       if (wrong > 0) throw new NotAsItShouldBe(`${wrong} of ${findings.length} checks failed.`);
@@ -45,7 +48,7 @@ export function doctorCommand({ env, connect }: CommandContext): Command {
 }
 
 /** The first checks come before the others: without a response there is nothing more to check. */
-async function examine(env: Environment, admin: AdminConnection): Promise<readonly Finding[]> {
+async function examine(env: Environment, admin: AdminConnection, probe: boolean): Promise<readonly Finding[]> {
   const { gateway } = admin;
   if (gateway === undefined) return [];
   const here = await diskOf(env);
@@ -53,7 +56,11 @@ async function examine(env: Environment, admin: AdminConnection): Promise<readon
   if (reached.some(({ state }) => state === 'wrong')) return [...reached, ...here];
   const signedIn = await signIn(env, admin, gateway);
   if (signedIn.state === 'wrong') return [...reached, signedIn, ...here];
-  const looks = [systemOf(admin.clientOf(SystemService)), poolsOf(admin.clientOf(PoolService))];
+  const looks = [
+    systemOf(admin.clientOf(SystemService)),
+    poolsOf(admin.clientOf(PoolService)),
+    ...(probe ? [accountsOf(admin.clientOf(AccountService))] : []),
+  ];
   const looked = await Promise.all(
     looks.map((look) => look.catch((thrown: unknown) => [wrong('gateway', failureText(thrown, gateway.url))])),
   );
@@ -186,6 +193,19 @@ async function poolsOf(pools: Client<typeof PoolService>): Promise<readonly Find
 }
 
 const providerRemedy = 'Check the credential, base_url and the network to the provider.';
+
+/** What the provider of each account answers. Those of disabled accounts are not asked. */
+async function accountsOf(accounts: Client<typeof AccountService>): Promise<readonly Finding[]> {
+  const { probes } = await accounts.probeAccounts({}, { timeoutMs: probesTimeoutMs });
+  return probes.map((probe) => {
+    const text = `${probe.accountId}: ${probeText(probe)}`;
+    if ([ProbeResult.SUCCEEDED, ProbeResult.SKIPPED].includes(probe.result)) return fine('accounts', text);
+    return wrong('accounts', text, probe.result === ProbeResult.FAILED ? providerRemedy : '');
+  });
+}
+
+/** More than the minute within which the admin service probes all accounts. */
+const probesTimeoutMs = 70_000;
 
 const pauseRemedy =
   'The pause ends automatically. If it does not, check gatewayctl pool status and the status page of the provider.';
