@@ -193,6 +193,8 @@ const addressSettings: Readonly<Record<ServiceName, AddressSettings>> = {
     POOL_BROKER_URL: urlOf('pool-broker'),
     USAGE_QUERY_URL: urlOf('usage-query'),
     USAGE_INGEST_URL: urlOf('usage-ingest'),
+    RESPONSES_ADAPTER_URL: urlOf('responses-adapter'),
+    MESSAGES_ADAPTER_URL: urlOf('messages-adapter'),
     METRICS_URLS: metricsUrls,
   }),
 };

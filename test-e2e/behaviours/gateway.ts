@@ -21,6 +21,7 @@ import { modelListingBehaviour } from './model-listing.ts';
 import { modelsBehaviour } from './models.ts';
 import { oddAnswersBehaviour } from './odd-answers.ts';
 import { officialSdksBehaviour, officialSdksSmoke } from './official-sdks.ts';
+import { probedAccountsBehaviour } from './probed-accounts.ts';
 import { protocolBehaviour } from './protocol.ts';
 import { reconcileBehaviour } from './reconcile.ts';
 import { refusedAccountsBehaviour } from './refused-accounts.ts';
@@ -56,6 +57,7 @@ export function describeGateway<T extends Topology>(
     badInputBehaviour(gateway);
     failoverBehaviour(gateway);
     failingAccountBehaviour(gateway);
+    probedAccountsBehaviour(gateway);
     refusedAccountsBehaviour(gateway);
     lackingAccountsBehaviour(gateway);
     requestFaultsBehaviour(gateway);

@@ -2,6 +2,7 @@ import { closedPortsBehaviour } from '../behaviours/closed-ports.ts';
 import { describeGateway } from '../behaviours/gateway.ts';
 import { killedProcessesBehaviour } from '../behaviours/killed-processes.ts';
 import { limiterOverGrpcBehaviour } from '../behaviours/limiter-over-grpc.ts';
+import { probesWithoutAdapterBehaviour } from '../behaviours/probed-accounts.ts';
 import { reconcileServicesBehaviour } from '../behaviours/reconcile.ts';
 import { startServicesTopology } from '../topologies/services.ts';
 
@@ -12,6 +13,7 @@ describeGateway(
     closedPortsBehaviour(gateway);
     limiterOverGrpcBehaviour(() => gateway().limiterAddress);
     reconcileServicesBehaviour(gateway);
+    probesWithoutAdapterBehaviour(gateway);
     killedProcessesBehaviour(gateway);
   },
 );

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { roomMs, slowness } from '@gateway/testkit/room';
 import { describe, expect, it } from 'vitest';
 import { describeSmoke } from '../behaviours/gateway.ts';
+import { probedAccountsBehaviour } from '../behaviours/probed-accounts.ts';
 import { describeWorkers } from '../behaviours/workers.ts';
 import { chatAfresh } from '../client/fresh-connection.ts';
 import { issueToken } from '../client/tokens.ts';
@@ -13,7 +14,11 @@ import { withinAMinute } from '../faults/within-a-minute.ts';
 import { type AllInOneTopology, startAllInOne } from '../topologies/all-in-one.ts';
 import { startServicesTopology } from '../topologies/services.ts';
 
-describeSmoke('the all-in-one gateway with two workers', () => startAllInOne('workers', { GATEWAY_WORKERS: '2' }));
+describeSmoke(
+  'the all-in-one gateway with two workers',
+  () => startAllInOne('workers', { GATEWAY_WORKERS: '2' }),
+  probedAccountsBehaviour,
+);
 
 describe('two workers whose gateway.yaml changes', () => {
   it('all take it', async () => {

@@ -186,6 +186,8 @@ export const services = [
       POOL_BROKER_URL: { service: 'pool-broker', port: 'grpc' },
       USAGE_QUERY_URL: { service: 'usage-query', port: 'grpc' },
       USAGE_INGEST_URL: { service: 'usage-ingest', port: 'grpc' },
+      RESPONSES_ADAPTER_URL: { service: 'responses-adapter', port: 'grpc' },
+      MESSAGES_ADAPTER_URL: { service: 'messages-adapter', port: 'grpc' },
     },
     backends: ['postgres'],
     secrets: { ADMIN_TOKEN: 'admin' },

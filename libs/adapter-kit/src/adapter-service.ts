@@ -12,6 +12,7 @@ import { ModelListReporter } from './models/model-list-reporter.ts';
 import { countTokens } from './rpc/count-tokens.ts';
 import { execute } from './rpc/execute.ts';
 import { listModels } from './rpc/list-models.ts';
+import { probeAccount } from './rpc/probe-account.ts';
 
 /** The services that an adapter calls. */
 export interface AdapterPeers {
@@ -23,8 +24,14 @@ type CreateAdapter = (config: AdapterConfig, peers: AdapterPeers, runtime: Servi
 
 /** The RPCs of every adapter. */
 export function adapterRoutes(context: AdapterContext): readonly ServiceRoute[] {
-  const handlers = { execute: execute(context), countTokens: countTokens(context), listModels: listModels(context) };
-  return [serviceRoute(AdapterService, handlers)];
+  return [
+    serviceRoute(AdapterService, {
+      execute: execute(context),
+      countTokens: countTokens(context),
+      listModels: listModels(context),
+      probeAccount: probeAccount(context),
+    }),
+  ];
 }
 
 /**

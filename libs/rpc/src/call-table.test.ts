@@ -13,9 +13,10 @@ const credential = pathOf(CredentialService.method.getCredential);
 const callersOf = (path: string) => Object.keys(callTable).filter((caller) => mayCall([caller], path));
 
 describe('the call table', () => {
-  it('gives secrets of accounts to adapters alone, and the adapters to the edge alone', () => {
+  it('gives secrets of accounts to adapters alone, requests to the edge alone, and probes to admin alone', () => {
     expect(callersOf(credential)).toEqual(['responses-adapter', 'messages-adapter']);
     expect(callersOf(pathOf(AdapterService.method.execute))).toEqual(['edge-router']);
+    expect(callersOf(pathOf(AdapterService.method.probeAccount))).toEqual(['admin']);
     expect(callersOf(pathOf(PoolBrokerService.method.explain))).toEqual(['admin']);
     expect(callersOf(pathOf(PoolOperatorService.method.replaceCredential))).toEqual(['admin']);
   });

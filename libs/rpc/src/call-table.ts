@@ -44,17 +44,20 @@ export const callTable: Readonly<Record<string, readonly DescMethod[]>> = {
   'usage-ingest': [],
   'usage-query': [],
   // For operators, who have signed in at the admin service. Only adapters receive secrets of
-  // accounts.
-  admin: methodsOf(
-    IdentityService,
-    LimiterService,
-    LimiterOperatorService,
-    PoolBrokerService,
-    PoolOperatorService,
-    UsageQueryService,
-    UsageReportService,
-    UsageLedgerService,
-  ),
+  // accounts: of them it asks only what a provider answers to one.
+  admin: [
+    ...methodsOf(
+      IdentityService,
+      LimiterService,
+      LimiterOperatorService,
+      PoolBrokerService,
+      PoolOperatorService,
+      UsageQueryService,
+      UsageReportService,
+      UsageLedgerService,
+    ),
+    AdapterService.method.probeAccount,
+  ],
 };
 
 /** Methods that every other service with a certificate of the same authority may call. */

@@ -49,6 +49,7 @@ const adapterRoute = serviceRoute(AdapterService, {
     return { inputTokens: BigInt(size) };
   },
   listModels: async () => ({}),
+  probeAccount: async () => ({}),
 });
 
 async function* only<T>(...items: T[]) {

@@ -41,6 +41,7 @@ const adapterRoute = serviceRoute(AdapterService, {
     return {};
   },
   listModels: () => ({}),
+  probeAccount: () => ({}),
 });
 
 let stack: AsyncDisposableStack;

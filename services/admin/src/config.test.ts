@@ -1,4 +1,5 @@
 import { ConfigError } from '@gateway/config';
+import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import { createTokenText } from '@gateway/tokens';
 import { describe, expect, it } from 'vitest';
 import { readAdminConfig, readAdminProcessConfig } from './config.ts';
@@ -79,5 +80,20 @@ describe('the settings', () => {
     const read = () => readAdminProcessConfig({});
     for (const name of ['DATABASE_URL', 'IDENTITY_URL', 'POOL_BROKER_URL', 'LIMITER_URL', 'USAGE_QUERY_URL'])
       expect(read).toThrow(`${name} is not set`);
+  });
+
+  it('of a process of its own name the adapters, or none of them', () => {
+    const peers = ['IDENTITY_URL', 'POOL_BROKER_URL', 'LIMITER_URL', 'USAGE_QUERY_URL', 'USAGE_INGEST_URL'];
+    const env = {
+      DATABASE_URL: 'postgres://127.0.0.1/gateway',
+      ...Object.fromEntries(peers.map((name) => [name, 'http://peer:50051'])),
+    };
+    expect(readAdminProcessConfig(env).adapters).toEqual([]);
+    const MESSAGES_ADAPTER_URL = 'http://messages:50051';
+    expect(readAdminProcessConfig({ ...env, MESSAGES_ADAPTER_URL }).adapters).toEqual([
+      { format: ProviderFormat.MESSAGES, name: 'messages-adapter', url: MESSAGES_ADAPTER_URL },
+    ]);
+    const wrong = { ...env, MESSAGES_ADAPTER_URL: 'https://messages:50051' };
+    expect(() => readAdminProcessConfig(wrong)).toThrow('MESSAGES_ADAPTER_URL must start with http://');
   });
 });

@@ -15,6 +15,7 @@ import type { OidcConfig } from './access/oidc-provider.ts';
 import { roleNames } from './access/role-names.ts';
 import type { MetricsUrls } from './figures/replica-directory.ts';
 import { normalName } from './http/page-check.ts';
+import { adapterProcesses } from './parts.ts';
 
 /** The settings of the admin service in any process. */
 export type AdminConfig = ReturnType<typeof readAdminConfig>;
@@ -41,6 +42,11 @@ export function readAdminProcessConfig(env: Environment) {
         'usage-query': peer('USAGE_QUERY_URL', 'The service reads usage and requests.', 'usage-query'),
         'usage-ingest': peer('USAGE_INGEST_URL', 'The service repairs the ledger.', 'usage-ingest'),
       },
+      // RESPONSES_ADAPTER_URL, MESSAGES_ADAPTER_URL (none): the adapters, which probe accounts.
+      adapters: [...adapterProcesses].flatMap(([format, { name, setting }]) => {
+        const url = reader.optionalPeerUrl(setting, `http://${name}:50051`);
+        return url === undefined ? [] : [{ format, name, url }];
+      }),
       // METRICS_URLS (none): the admin ports of each service's replicas, for their metrics.
       metricsUrls: readMetricsUrls(reader),
     };

@@ -1,8 +1,10 @@
 import type { DescService } from '@bufbuild/protobuf';
 import type { SettingRead } from '@gateway/config';
 import type { GatewayDatabase } from '@gateway/database';
+import type { AdapterService } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { LimiterOperatorService, LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import { PoolBrokerService, PoolOperatorService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { UsageLedgerService, UsageReportService } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
@@ -14,8 +16,17 @@ import type { AuditTrail } from './access/audit-trail.ts';
 /** Clients of the other services, and the admin ports of all replicas. */
 export interface AdminPeers extends Omit<ReturnType<typeof peersOf>, 'limiter'> {
   readonly limiter: Pick<Client<typeof LimiterService>, 'peek'>;
+  /** Absent for a format: this process does not know the address of its adapter. */
+  readonly adapters: ReadonlyMap<ProviderFormat, Pick<Client<typeof AdapterService>, 'probeAccount'>>;
   readonly replicas: ReplicaDirectory;
 }
+
+/** The adapter of each format: its process, and the setting with its address. */
+export const adapterProcesses: ReadonlyMap<ProviderFormat, { readonly name: string; readonly setting: string }> =
+  new Map([
+    [ProviderFormat.RESPONSES, { name: 'responses-adapter', setting: 'RESPONSES_ADAPTER_URL' }],
+    [ProviderFormat.MESSAGES, { name: 'messages-adapter', setting: 'MESSAGES_ADAPTER_URL' }],
+  ]);
 
 /**
  * @param clientOf creates a client of a service in the process of that name. The transport is not

@@ -4,6 +4,7 @@ import type { Environment } from '@gateway/config';
 import { createDatabaseProbe, type GatewayDatabase } from '@gateway/database';
 import type { Service, ServiceRuntime } from '@gateway/lifecycle';
 import { faultLog, peerChannels } from '@gateway/lifecycle/transport';
+import { AdapterService } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { Role } from '@gateway/proto/admin/v1/operator_service_pb.js';
 import { connectErrorOf, serverInterceptors } from '@gateway/rpc/connect-server';
 import { type Clock, systemClock } from '@gateway/time';
@@ -144,6 +145,9 @@ export async function createAdminFromEnvironment(env: Environment, runtime: Serv
     channels.getOrInsertComputed(name, () => openChannel(name, config.peerUrls[name]));
   const peers: AdminPeers = {
     ...peersOf((service, name) => channelOf(name).client(service)),
+    adapters: new Map(
+      config.adapters.map(({ format, name, url }) => [format, openChannel(name, url).client(AdapterService)]),
+    ),
     replicas: stack.use(networkReplicas(config.metricsUrls, runtime.tls)),
   };
   const database = openPostgres(config.databaseUrl, { applicationName: 'admin', metrics: runtime.metrics });

@@ -1,7 +1,7 @@
 import { firstOperatorName, OperatorStore } from '@gateway/admin/access/operators';
 import { readAdminConfig } from '@gateway/admin/config';
 import { ownReplica } from '@gateway/admin/figures/replica-directory';
-import { peersOf } from '@gateway/admin/parts';
+import { type AdminPeers, peersOf } from '@gateway/admin/parts';
 import { type AdminService, createAdminService } from '@gateway/admin/service';
 import { type Environment, Secret } from '@gateway/config';
 import type { GatewayDatabase } from '@gateway/database';
@@ -19,16 +19,24 @@ interface AdminOptions {
   readonly database: GatewayDatabase;
   /** The routes of all services in this process. */
   readonly routes: readonly ServiceRoute[];
+  readonly adapters: AdminPeers['adapters'];
   /** Why the gateway takes no requests. */
   readonly notReady: () => Promise<string | undefined>;
 }
 
 /** The operators' API and console, using the services of this process. */
-export async function createAdmin({ env, database, routes, ...options }: AdminOptions): Promise<AdminService> {
+export async function createAdmin({
+  env,
+  database,
+  routes,
+  adapters,
+  ...options
+}: AdminOptions): Promise<AdminService> {
   const { config, runtime, notReady } = options;
   const address = `${config.adminHost}:${config.adminPort}`;
   const peers = {
     ...peersOf((service) => directClientOf(routes, service)),
+    adapters,
     // With workers, the metrics of this process include theirs.
     replicas: ownReplica({ service: 'gateway', address, metrics: runtime.metrics, notReady }),
   };

@@ -39,6 +39,7 @@ import {
   readDatabaseUrl,
   readIdentityKeys,
 } from './gateway-database.ts';
+import { openProbingAdapters } from './probing-adapters.ts';
 
 // Client libraries of Redis, NATS and gRPC are loaded only if a setting requires them.
 
@@ -81,8 +82,9 @@ export async function composeGateway(env: Environment, config: AllInOneConfig, r
   const routes = [...others, ...broker.credentialRoutes, ...usage];
   const edge = await run(await createEdge(wiring, routes));
   const notReady = () => firstReason(services);
+  const adapters = openProbingAdapters(env, [...broker.routes, ...broker.credentialRoutes], runtime, stack);
   const behindAdmin = [...others, ...ingest.routes];
-  const admin = await run(await createAdmin({ ...wiring, database, routes: behindAdmin, notReady }));
+  const admin = await run(await createAdmin({ ...wiring, database, routes: behindAdmin, adapters, notReady }));
 
   const running = stack.move();
   return {

@@ -128,6 +128,7 @@ async function openParts(
       usageQuery: clientOf(UsageQueryService),
       usageReport: clientOf(UsageReportService),
       usageLedger: clientOf(UsageLedgerService),
+      adapters: new Map(),
       replicas: { read: async () => [], settings: async () => [] },
     },
     database,

@@ -36,7 +36,8 @@ export const fakeFormat: FormatDefinition = {
   headers: { 'x-format-version': '7' },
   modelListPath: '/models?limit=9',
   readModelList: (body) => {
-    if (!Array.isArray(body)) throw new Error('no list');
+    if (!Array.isArray(body))
+      throw new GatewayError('providers_unavailable', "The provider's model list is not valid.");
     return body.map((id) => create(ProviderModelSchema, { id: String(id) }));
   },
   mapUpstreamError: ({ status, body }) => ({

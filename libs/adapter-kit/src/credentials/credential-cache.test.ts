@@ -67,6 +67,14 @@ describe('CredentialCache', () => {
     expect(asked).toEqual(['p/a', 'p/a']);
   });
 
+  it('asks at once for the credential that the account has now, and caches it', async () => {
+    await cache.ofAccount('p/a');
+    const secretHeader = { authorization: 'Bearer secret-2' };
+    expect(await cache.ofAccountNow('p/a')).toMatchObject({ secretHeader });
+    expect(await cache.ofAccount('p/a')).toMatchObject({ secretHeader });
+    expect(asked).toEqual(['p/a', 'p/a']);
+  });
+
   it('asks once for calls at the same time, once per account', async () => {
     await Promise.all([cache.ofAccount('p/a'), cache.ofAccount('p/a'), cache.ofAccount('p/b')]);
     expect(asked).toEqual(['p/a', 'p/b']);

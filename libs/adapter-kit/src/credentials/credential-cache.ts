@@ -47,6 +47,12 @@ export class CredentialCache {
     );
   }
 
+  /** The same with the credential that the account has now, even if an older one may be used. */
+  async ofAccountNow(accountId: string): Promise<ProviderAccount> {
+    this.#accounts.delete(accountId);
+    return await this.ofAccount(accountId);
+  }
+
   /** Any usable account of a pool. */
   async ofPool(pool: string): Promise<ProviderAccount> {
     return toProviderAccount(await this.#client.getCredential({ target: { case: 'pool', value: pool } }, deadline));

@@ -9,7 +9,12 @@ export function failureCause(error: unknown): string {
   if (typeof error === 'string') return error;
   if (!(error instanceof UpstreamError)) return '';
   const connection = error.cause instanceof Error ? connectionCause(error.cause) : undefined;
-  return connection ?? `${error.message.charAt(0).toLowerCase()}${error.message.slice(1).replace(/\.$/, '')}`;
+  return connection ?? causeOfMessage(error.message);
+}
+
+/** A message of ours inside a sentence: "The provider timed out." → "the provider timed out" */
+export function causeOfMessage(message: string): string {
+  return `${message.charAt(0).toLowerCase()}${message.slice(1).replace(/\.$/, '')}`;
 }
 
 /** An error of undici, Node or the operating system. The peer may be a proxy. */

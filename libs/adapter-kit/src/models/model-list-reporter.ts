@@ -1,11 +1,9 @@
 import { GatewayError } from '@gateway/errors';
 import type { ListPoolsResponse, Pool, PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
-import { type Client, RpcError } from '@gateway/rpc';
+import type { Client } from '@gateway/rpc';
 import { monotonicMs, random, sleep } from '@gateway/time';
 import type { AdapterContext } from '../adapter-context.ts';
-import { failureCause } from '../failure/failure-cause.ts';
-import { readModelList } from '../rpc/list-models.ts';
-import { UpstreamError } from '../upstream/upstream-exchange.ts';
+import { modelListCause, readModelList } from '../rpc/list-models.ts';
 
 /**
  * Periodically reports to the broker which models the provider of each pool offers, or that it
@@ -73,7 +71,7 @@ export class ModelListReporter implements AsyncDisposable {
   async #reportPool(pool: string, signal: AbortSignal): Promise<void> {
     let cause = '';
     const models = await readModelList(this.#context, pool, signal).catch((thrown: unknown) => {
-      cause = reasonOf(thrown);
+      cause = modelListCause(thrown);
       if (!signal.aborted) this.#onProblem(`pool ${pool}`, thrown);
     });
     if (signal.aborted) return;
@@ -88,7 +86,7 @@ export class ModelListReporter implements AsyncDisposable {
     const { logger } = this.#context;
     // A pool without an account may be one that is not used.
     const level = thrown instanceof GatewayError && thrown.code === 'not_found' ? 'info' : 'warn';
-    logger[level]({ subject, reason: reasonOf(thrown) }, "model lists can't be read or reported");
+    logger[level]({ subject, reason: modelListCause(thrown) }, "model lists can't be read or reported");
   }
 
   #onSuccess(subject: string): void {
@@ -101,15 +99,6 @@ const brokerRetryMs = 2_000;
 /** The same pause at the start, when all services start together. */
 const firstBrokerRetryMs = 200;
 const brokerDeadlineMs = 5_000;
-
-/** Our own errors have our own messages; other messages may contain the provider's text. */
-function reasonOf(thrown: unknown): string {
-  if (thrown instanceof UpstreamError) return failureCause(thrown);
-  if (thrown instanceof GatewayError && thrown.upstreamStatus !== undefined)
-    return `${thrown.upstreamStatus} from the provider`;
-  if (thrown instanceof GatewayError || thrown instanceof RpcError) return thrown.message;
-  return thrown instanceof Error ? thrown.name : typeof thrown;
-}
 
 /**
  * Decides when to read each pool's list. The broker determines the interval, and is asked far more

@@ -1,13 +1,15 @@
 import { create } from '@bufbuild/protobuf';
 import { GatewayError } from '@gateway/errors';
-import { asObject, asString, type JsonObject } from '@gateway/json';
+import { asObject, asString, type JsonObject, parseJson } from '@gateway/json';
 import type { AdapterService } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { type ProviderModel, ProviderModelSchema } from '@gateway/proto/pool/v1/model_pb.js';
-import type { Handlers } from '@gateway/rpc';
+import { type Handlers, RpcError } from '@gateway/rpc';
 import type { AdapterContext } from '../adapter-context.ts';
 import { failureOfExchange } from '../attempt/execute-result.ts';
 import { ProviderCalls, toErrorType } from '../attempt/provider-calls.ts';
+import type { ProviderAccount } from '../credentials/credential-cache.ts';
+import { causeOfMessage, failureCause } from '../failure/failure-cause.ts';
 import { readWholeBody, UpstreamError } from '../upstream/upstream-exchange.ts';
 
 /**
@@ -25,17 +27,26 @@ export function listModels(context: AdapterContext): Handlers<typeof AdapterServ
 }
 
 /**
- * Reads the models that a pool's provider offers now. Throws, within 15 seconds, when the list
- * can't be read.
+ * Reads the models that a pool's provider offers now, with any account of the pool. Throws, within
+ * 15 seconds, when the list can't be read.
  */
 export async function readModelList(
   context: AdapterContext,
   pool: string,
   signal: AbortSignal,
 ): Promise<readonly ProviderModel[]> {
+  return await readModelListOf(context, await context.credentials.ofPool(pool), signal);
+}
+
+/** The same with this account, within 10 seconds. */
+export async function readModelListOf(
+  context: AdapterContext,
+  account: ProviderAccount,
+  signal: AbortSignal,
+): Promise<readonly ProviderModel[]> {
   const calls = new ProviderCalls(context, 'list_models');
   try {
-    const models = await askForModels(context, calls, pool, signal);
+    const models = await askForModels(context, calls, account, signal);
     calls.end('');
     return models;
   } catch (thrown) {
@@ -45,12 +56,11 @@ export async function readModelList(
 }
 
 async function askForModels(
-  { credentials, upstream, format }: AdapterContext,
+  { upstream, format }: AdapterContext,
   calls: ProviderCalls,
-  pool: string,
+  account: ProviderAccount,
   signal: AbortSignal,
 ): Promise<readonly ProviderModel[]> {
-  const account = await credentials.ofPool(pool);
   const ownHeaders = {
     accept: 'application/json',
     'accept-encoding': 'identity',
@@ -65,7 +75,7 @@ async function askForModels(
   if (upstreamStatus !== 200) {
     throw new GatewayError('providers_unavailable', 'The provider did not list its models.', { upstreamStatus });
   }
-  return format.readModelList(JSON.parse((await readWholeBody(exchange, maxListBytes)).toString()));
+  return format.readModelList(parseJson((await readWholeBody(exchange, maxListBytes)).toString()));
 }
 
 /** The status, if it was the cause. */
@@ -73,6 +83,21 @@ function errorTypeOf(thrown: unknown): string {
   if (thrown instanceof UpstreamError) return toErrorType(failureOfExchange(thrown, false).result);
   const status = thrown instanceof GatewayError ? thrown.upstreamStatus : undefined;
   return status === undefined ? toErrorType(AttemptResult.SERVER_ERROR) : String(status);
+}
+
+/**
+ * Why a list could not be read, for operators: "401 from the provider". Our own errors have our own
+ * messages; other messages may contain the provider's text.
+ */
+export function modelListCause(thrown: unknown): string {
+  if (thrown instanceof UpstreamError) {
+    const isSilent = thrown.kind === 'timeout' && thrown.cause === undefined;
+    return isSilent ? `no answer in ${timeoutMs / 1_000} s` : failureCause(thrown);
+  }
+  if (thrown instanceof GatewayError && thrown.upstreamStatus !== undefined)
+    return `${thrown.upstreamStatus} from the provider`;
+  if (thrown instanceof GatewayError || thrown instanceof RpcError) return causeOfMessage(thrown.message);
+  return thrown instanceof Error ? thrown.name : typeof thrown;
 }
 
 const timeoutMs = 10_000;

@@ -49,6 +49,7 @@ describe('the permissions', () => {
     ]);
     expect(namesFor(operator(Role.OPERATOR), operator(Role.VIEWER))).toEqual([
       'AccountService.AddAccount',
+      'AccountService.ProbeAccounts',
       'AccountService.RemoveAccount',
       'AccountService.ReplaceCredential',
       'AccountService.SetAccountState',

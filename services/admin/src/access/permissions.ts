@@ -49,6 +49,7 @@ const permissions: ReadonlyMap<DescMethod, Permission> = new Map([
     replaceCredential: OPERATOR,
     setAccountState: OPERATOR,
     removeAccount: OPERATOR,
+    probeAccounts: OPERATOR,
   }),
   ...of(PoolService, {
     listPools: VIEWER,

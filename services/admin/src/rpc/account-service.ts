@@ -4,14 +4,18 @@ import type { AccountService } from '@gateway/proto/admin/v1/account_service_pb.
 import { type Account, AccountUse } from '@gateway/proto/pool/v1/account_pb.js';
 import type { AdminParts } from '../parts.ts';
 import { peerCall } from '../peer-calls.ts';
+import { probeAccounts } from './probe-accounts.ts';
 import { changedMeanwhile, invalidFields, notFound } from './problems.ts';
 
 /**
  * Provider accounts. The broker has the rules. Credentials are not kept, logged or returned here.
  */
-export function accountService({ peers, audit }: AdminParts): ServiceImpl<typeof AccountService> {
+export function accountService(parts: AdminParts): ServiceImpl<typeof AccountService> {
+  const { peers, audit } = parts;
   const { poolOperator } = peers;
   return {
+    probeAccounts: probeAccounts(parts),
+
     async addAccount({ account: spec, credential }, context) {
       const subject = `${spec?.pool}/${spec?.name}`;
       return await audit.change(context, { action: 'account.add', subject }, async () => {

@@ -113,6 +113,7 @@ export class WholeEdge implements AsyncDisposable {
         },
         countTokens: async () => ({ inputTokens: 3n, result: succeeded }),
         listModels: () => ({}),
+        probeAccount: () => ({}),
       }),
     );
     return {

@@ -31,7 +31,9 @@ async function adapters({ replicas, dying }: { readonly replicas: number; readon
         if (++calls <= dying) await server.stop(0);
         yield { head: { status: 200 }, body: new Uint8Array([1]) };
       };
-      const routes = [serviceRoute(AdapterService, { execute, countTokens: refuse, listModels: refuse })];
+      const routes = [
+        serviceRoute(AdapterService, { execute, countTokens: refuse, listModels: refuse, probeAccount: refuse }),
+      ];
       const server = await GrpcServer.listen({ host: '127.0.0.1', port: 0, routes });
       onTestFinished(() => server.stop(0));
       return server;

@@ -115,6 +115,7 @@ function setUp(
       },
       countTokens: refuse,
       listModels: refuse,
+      probeAccount: refuse,
     }),
   );
   const bodyBytes = 600_000;

@@ -2,6 +2,7 @@ import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { Code, ConnectError } from '@connectrpc/connect';
+import { type AccountProbeSchema, AccountService, ProbeResult } from '@gateway/proto/admin/v1/account_service_pb.js';
 import { Role } from '@gateway/proto/admin/v1/operator_service_pb.js';
 import { PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
 import { SessionSchema, SessionService } from '@gateway/proto/admin/v1/session_service_pb.js';
@@ -28,6 +29,8 @@ interface World {
   /** Besides the pool of these accounts. */
   readonly otherPools?: readonly { readonly pool: MessageInitShape<typeof PoolSchema> }[];
   readonly simulated?: boolean;
+  /** Undefined: the operator may not probe. */
+  readonly probes?: readonly MessageInitShape<typeof AccountProbeSchema>[];
 }
 
 function commandLine({
@@ -41,6 +44,7 @@ function commandLine({
   accounts = [{ state: AccountState.AVAILABLE }, {}],
   otherPools = [],
   simulated = false,
+  probes,
 }: World = {}) {
   const get = async () => {
     const answer = new IncomingMessage(new Socket());
@@ -69,6 +73,12 @@ function commandLine({
           ],
         },
       }),
+    });
+    router.service(AccountService, {
+      probeAccounts: () => {
+        if (probes !== undefined) return { probes: [...probes] };
+        throw new ConnectError('Your role does not allow this.', Code.PermissionDenied);
+      },
     });
   };
   const env = { GATEWAY_DATA: '/nowhere', XDG_CONFIG_HOME: '/nowhere', GATEWAY_ADMIN_TOKEN: 'gw_a_x' };
@@ -186,6 +196,45 @@ describe('gatewayctl doctor', () => {
     expect(lines).toContain('✓ disk          50 GiB free for edge-router at 10.0.0.3:9090');
     const agreed = await commandLine({ replicas: [replica({ figures: { clock_offset_seconds: 0 } })] }).run('doctor');
     expect(agreed.lines).toContain("✓ clocks        1 clock within a second of the admin service's");
+  });
+
+  it('with --probe, says what each provider answers to the credential of each account', async () => {
+    const probes = [
+      { accountId: 'a/1', result: ProbeResult.SUCCEEDED, upstreamStatus: 200, modelCount: 14, durationMs: 84 },
+      { accountId: 'a/2', result: ProbeResult.SKIPPED, cause: 'the account is disabled' },
+    ];
+    const well = await commandLine({ probes }).run('doctor', '--probe');
+    expect(well.exitCode).toBe(0);
+    expect(well.lines.slice(-2)).toEqual([
+      '✓ accounts      a/1: 200, 14 models in 84 ms',
+      '✓ accounts      a/2: not asked, because the account is disabled',
+    ]);
+    const cause = 'the messages-adapter does not answer: No connection.';
+    const badly = commandLine({
+      probes: [
+        ...probes,
+        { accountId: 'b/1', result: ProbeResult.FAILED, cause: 'connection refused by 127.0.0.1:9', durationMs: 3 },
+        { accountId: 'b/2', result: ProbeResult.NOT_ASKED, cause },
+      ],
+    });
+    const { exitCode, lines, notes } = await badly.run('doctor', '--probe');
+    expect({ exitCode, notes }).toEqual({ exitCode: 1, notes: 'gatewayctl: 2 of 10 checks failed.' });
+    expect(lines.slice(-3)).toEqual([
+      '✗ accounts      b/1: connection refused by 127.0.0.1:9',
+      '                Check the credential, base_url and the network to the provider.',
+      `✗ accounts      b/2: ${cause}`,
+    ]);
+    expect((await badly.run('doctor', '--probe', '-o', 'json')).json().slice(-2)).toMatchObject([
+      { about: 'accounts', state: 'wrong', text: 'b/1: connection refused by 127.0.0.1:9' },
+      { about: 'accounts', state: 'wrong', text: `b/2: ${cause}`, remedy: '' },
+    ]);
+    expect((await badly.run('doctor')).lines.join()).not.toContain('accounts  ');
+  });
+
+  it('with --probe, says that the role does not allow it', async () => {
+    const { exitCode, lines } = await commandLine().run('doctor', '--probe');
+    expect(exitCode).toBe(1);
+    expect(lines.at(-1)).toMatch(/^✗ gateway +.*Your role does not allow this\./);
   });
 
   it('says which token is refused, and looks no further', async () => {

@@ -4,6 +4,7 @@ import { type Environment, EnvReader } from '@gateway/config/env-reader';
 import { isFailing } from '@gateway/presentation/account-error-text';
 import { unservedPools } from '@gateway/presentation/unserved-pools';
 import { withVisibleTexts } from '@gateway/presentation/visible-text';
+import { AccountService, ProbeResult } from '@gateway/proto/admin/v1/account_service_pb.js';
 import { PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
 import { SessionService } from '@gateway/proto/admin/v1/session_service_pb.js';
 import { type Replica, Severity, SystemService } from '@gateway/proto/admin/v1/system_service_pb.js';
@@ -20,6 +21,7 @@ import { type OutputFlags, print, withOutput } from '../output/print.ts';
 import { type Color, colored } from '../output/table.ts';
 import { bytesText, countText, durationText } from '../output/words.ts';
 import type { CommandContext } from './context.ts';
+import { probeText } from './doctor/probe-text.ts';
 import { pauseText } from './pool.ts';
 import { holderText } from './session.ts';
 
@@ -41,9 +43,10 @@ export function doctorCommand({ env, connect }: CommandContext): Command {
     .description(
       'Checks every part of the gateway: sign-in, clocks, versions, replicas, disks, certificates and pools. Suggests fixes, and exits with status 1 if a check fails.',
     )
-    .action(async ({ output }: OutputFlags) => {
+    .option('--probe', "also ask each account's provider for its model list, which is free of charge")
+    .action(async ({ output, probe = false }: OutputFlags & { readonly probe?: boolean }) => {
       await using admin = await connect({ running: true });
-      const findings = await examine(env, admin);
+      const findings = await examine(env, admin, probe);
       if (output === 'table') print(withVisibleTexts(findings).map(lineOf).join(''));
       else print((await formatOf(output)).document(findings));
       const wrong = findings.filter(({ state }) => state === 'warning' || state === 'wrong').length;
@@ -52,7 +55,7 @@ export function doctorCommand({ env, connect }: CommandContext): Command {
 }
 
 /** The first checks come before the others: without a response there is nothing more to check. */
-async function examine(env: Environment, admin: AdminConnection): Promise<readonly Finding[]> {
+async function examine(env: Environment, admin: AdminConnection, probe: boolean): Promise<readonly Finding[]> {
   const { gateway } = admin;
   if (gateway === undefined) return [];
   const here = await diskOf(env);
@@ -60,7 +63,11 @@ async function examine(env: Environment, admin: AdminConnection): Promise<readon
   if (reached.some(({ state }) => state === 'wrong')) return [...reached, ...here];
   const signedIn = await signIn(env, admin, gateway);
   if (signedIn.state === 'wrong') return [...reached, signedIn, ...here];
-  const looks = [systemOf(admin.clientOf(SystemService)), poolsOf(admin.clientOf(PoolService))];
+  const looks = [
+    systemOf(admin.clientOf(SystemService)),
+    poolsOf(admin.clientOf(PoolService)),
+    ...(probe ? [accountsOf(admin.clientOf(AccountService))] : []),
+  ];
   const looked = await Promise.all(
     looks.map((look) => look.catch((thrown: unknown) => [wrong('gateway', failureText(thrown, gateway.url))])),
   );
@@ -201,6 +208,18 @@ async function poolsOf(pools: Client<typeof PoolService>): Promise<readonly Find
 const providerRemedy = 'Check the credential, base_url and the network to the provider.';
 
 const unservedRemedy = 'If you need it, add an account with gatewayctl account add, or in gateway.yaml.';
+/** What the provider of each account answers. Those of disabled accounts are not asked. */
+async function accountsOf(accounts: Client<typeof AccountService>): Promise<readonly Finding[]> {
+  const { probes } = await accounts.probeAccounts({}, { timeoutMs: probesTimeoutMs });
+  return probes.map((probe) => {
+    const text = `${probe.accountId}: ${probeText(probe)}`;
+    if ([ProbeResult.SUCCEEDED, ProbeResult.SKIPPED].includes(probe.result)) return fine('accounts', text);
+    return wrong('accounts', text, probe.result === ProbeResult.FAILED ? providerRemedy : '');
+  });
+}
+
+/** More than the minute within which the admin service probes all accounts. */
+const probesTimeoutMs = 70_000;
 
 const pauseRemedy =
   'The pause ends automatically. If it does not, check gatewayctl pool status and the status page of the provider.';

@@ -449,6 +449,64 @@ export declare type ListModelsResponse = Message<"gateway.adapter.v1.ListModelsR
 export declare const ListModelsResponseSchema: GenMessage<ListModelsResponse>;
 
 /**
+ * @generated from message gateway.adapter.v1.ProbeAccountRequest
+ */
+export declare type ProbeAccountRequest = Message<"gateway.adapter.v1.ProbeAccountRequest"> & {
+  /**
+   * @generated from field: string account_id = 1;
+   */
+  accountId: string;
+};
+
+/**
+ * Describes the message gateway.adapter.v1.ProbeAccountRequest.
+ * Use `create(ProbeAccountRequestSchema)` to create a new message.
+ */
+export declare const ProbeAccountRequestSchema: GenMessage<ProbeAccountRequest>;
+
+/**
+ * What the provider answered.
+ *
+ * @generated from message gateway.adapter.v1.ProbeAccountResponse
+ */
+export declare type ProbeAccountResponse = Message<"gateway.adapter.v1.ProbeAccountResponse"> & {
+  /**
+   * HTTP status of the provider. 0: it did not answer.
+   *
+   * @generated from field: uint32 upstream_status = 1;
+   */
+  upstreamStatus: number;
+
+  /**
+   * The number of models in the list.
+   *
+   * @generated from field: uint32 model_count = 2;
+   */
+  modelCount: number;
+
+  /**
+   * Why the list could not be read, for operators: "connection refused by 10.0.0.7:443". Never text
+   * of the provider. Empty: it was read.
+   *
+   * @generated from field: string cause = 3;
+   */
+  cause: string;
+
+  /**
+   * How long the provider took, at least 1.
+   *
+   * @generated from field: uint32 duration_ms = 4;
+   */
+  durationMs: number;
+};
+
+/**
+ * Describes the message gateway.adapter.v1.ProbeAccountResponse.
+ * Use `create(ProbeAccountResponseSchema)` to create a new message.
+ */
+export declare const ProbeAccountResponseSchema: GenMessage<ProbeAccountResponse>;
+
+/**
  * The format of the client's request and of the answer's bytes.
  *
  * @generated from enum gateway.adapter.v1.Dialect
@@ -520,6 +578,17 @@ export declare const AdapterService: GenService<{
     methodKind: "unary";
     input: typeof ListModelsRequestSchema;
     output: typeof ListModelsResponseSchema;
+  },
+  /**
+   * Asks an account's provider for its model list, once, with the account's own credential. Reports
+   * nothing to the broker. Fails if the account has no usable credential.
+   *
+   * @generated from rpc gateway.adapter.v1.AdapterService.ProbeAccount
+   */
+  probeAccount: {
+    methodKind: "unary";
+    input: typeof ProbeAccountRequestSchema;
+    output: typeof ProbeAccountResponseSchema;
   },
 }>;
 

@@ -2,7 +2,7 @@
 // @generated from file gateway/admin/v1/account_service.proto (package gateway.admin.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Account, AccountCredential, AccountSpec, AccountUse } from "../../pool/v1/account_pb.js";
 
@@ -161,7 +161,143 @@ export declare type RemoveAccountResponse = Message<"gateway.admin.v1.RemoveAcco
 export declare const RemoveAccountResponseSchema: GenMessage<RemoveAccountResponse>;
 
 /**
- * Changes provider accounts. Requires the role OPERATOR. Secrets can be written but never read.
+ * @generated from message gateway.admin.v1.ProbeAccountsRequest
+ */
+export declare type ProbeAccountsRequest = Message<"gateway.admin.v1.ProbeAccountsRequest"> & {
+};
+
+/**
+ * Describes the message gateway.admin.v1.ProbeAccountsRequest.
+ * Use `create(ProbeAccountsRequestSchema)` to create a new message.
+ */
+export declare const ProbeAccountsRequestSchema: GenMessage<ProbeAccountsRequest>;
+
+/**
+ * @generated from message gateway.admin.v1.ProbeAccountsResponse
+ */
+export declare type ProbeAccountsResponse = Message<"gateway.admin.v1.ProbeAccountsResponse"> & {
+  /**
+   * One for each account.
+   *
+   * @generated from field: repeated gateway.admin.v1.AccountProbe probes = 1;
+   */
+  probes: AccountProbe[];
+};
+
+/**
+ * Describes the message gateway.admin.v1.ProbeAccountsResponse.
+ * Use `create(ProbeAccountsResponseSchema)` to create a new message.
+ */
+export declare const ProbeAccountsResponseSchema: GenMessage<ProbeAccountsResponse>;
+
+/**
+ * What came of one request for the model list of an account's provider.
+ *
+ * @generated from message gateway.admin.v1.AccountProbe
+ */
+export declare type AccountProbe = Message<"gateway.admin.v1.AccountProbe"> & {
+  /**
+   * "<pool>/<name>"
+   *
+   * @generated from field: string account_id = 1;
+   */
+  accountId: string;
+
+  /**
+   * @generated from field: gateway.admin.v1.ProbeResult result = 2;
+   */
+  result: ProbeResult;
+
+  /**
+   * HTTP status of the provider. 0: it did not answer, or was not asked.
+   *
+   * @generated from field: uint32 upstream_status = 3;
+   */
+  upstreamStatus: number;
+
+  /**
+   * With SUCCEEDED: the number of models in the list.
+   *
+   * @generated from field: uint32 model_count = 4;
+   */
+  modelCount: number;
+
+  /**
+   * With any other result: the reason, such as "connection refused by 10.0.0.7:443". Never text of
+   * the provider.
+   *
+   * @generated from field: string cause = 5;
+   */
+  cause: string;
+
+  /**
+   * How long the provider took. 0: it was not asked.
+   *
+   * @generated from field: uint32 duration_ms = 6;
+   */
+  durationMs: number;
+
+  /**
+   * As in Pool: the provider is simulated.
+   *
+   * @generated from field: bool simulated = 7;
+   */
+  simulated: boolean;
+};
+
+/**
+ * Describes the message gateway.admin.v1.AccountProbe.
+ * Use `create(AccountProbeSchema)` to create a new message.
+ */
+export declare const AccountProbeSchema: GenMessage<AccountProbe>;
+
+/**
+ * @generated from enum gateway.admin.v1.ProbeResult
+ */
+export enum ProbeResult {
+  /**
+   * @generated from enum value: PROBE_RESULT_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * The list was read: the provider is reachable and accepts the credential.
+   *
+   * @generated from enum value: PROBE_RESULT_SUCCEEDED = 1;
+   */
+  SUCCEEDED = 1,
+
+  /**
+   * The provider refused, did not answer, or answered with something else.
+   *
+   * @generated from enum value: PROBE_RESULT_FAILED = 2;
+   */
+  FAILED = 2,
+
+  /**
+   * The provider could not be asked: the account has no usable credential, or its adapter does not
+   * answer.
+   *
+   * @generated from enum value: PROBE_RESULT_NOT_ASKED = 3;
+   */
+  NOT_ASKED = 3,
+
+  /**
+   * The provider was not asked, because an operator disabled the account.
+   *
+   * @generated from enum value: PROBE_RESULT_SKIPPED = 4;
+   */
+  SKIPPED = 4,
+}
+
+/**
+ * Describes the enum gateway.admin.v1.ProbeResult.
+ */
+export declare const ProbeResultSchema: GenEnum<ProbeResult>;
+
+/**
+ * Changes and probes provider accounts. Requires the role OPERATOR. Secrets can be written but never
+ * read.
  *
  * @generated from service gateway.admin.v1.AccountService
  */
@@ -205,6 +341,17 @@ export declare const AccountService: GenService<{
     methodKind: "unary";
     input: typeof RemoveAccountRequestSchema;
     output: typeof RemoveAccountResponseSchema;
+  },
+  /**
+   * Asks the provider of every account for its model list, with the account's own credential, and
+   * says what came. Providers do not charge for it. Changes no account. Audited.
+   *
+   * @generated from rpc gateway.admin.v1.AccountService.ProbeAccounts
+   */
+  probeAccounts: {
+    methodKind: "unary";
+    input: typeof ProbeAccountsRequestSchema;
+    output: typeof ProbeAccountsResponseSchema;
   },
 }>;
 
