@@ -49,7 +49,7 @@ export async function openFirstDay(walk: RecordedWalk): Promise<FirstDayScene> {
   const provider = stack.use(await startSimulator());
   const [port, adminPort, deadPort] = await freePorts(3);
   const [wrongKey, rightKey, secondKey] = [keyLike('sk-proj-'), keyLike('sk-proj-'), keyLike('sk-ant-api03-')];
-  for (const path of ['/v1/responses', '/v1/models']) {
+  for (const path of ['/v1/responses', '/v1/models'] as const) {
     const error = { message: `Incorrect API key provided: ${wrongKey}.`, code: 'invalid_api_key' };
     provider.faults.add({ account: wrongKey, path, fault: { kind: 'status', status: 401, body: { error } } });
   }
