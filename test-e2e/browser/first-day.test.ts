@@ -56,7 +56,7 @@ async function startGateway(): Promise<Welcome> {
   return gateway;
 }
 
-/** Two users of the official client, of whom one lets it retry. Returns the id of the first request. */
+/** By the official client, without and with a retry. Returns the id of the first request. */
 async function failRequests(gateway: Welcome): Promise<string> {
   const fail = async (maxRetries: number) => {
     const { chat } = openAiClient(gateway, gateway.clientToken, { maxRetries });
