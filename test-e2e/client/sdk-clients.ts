@@ -12,7 +12,11 @@ export interface SdkExchange {
 }
 
 /** The official `openai` client with the gateway's address, as its documentation shows. */
-export function openAiClient({ baseUrl }: Topology, apiKey: string, options: OpenAiOptions = {}): OpenAI {
+export function openAiClient(
+  { baseUrl }: Pick<Topology, 'baseUrl'>,
+  apiKey: string,
+  options: OpenAiOptions = {},
+): OpenAI {
   return new OpenAI({ apiKey, baseURL: `${baseUrl}/v1`, maxRetries: 0, ...options });
 }
 

@@ -97,7 +97,9 @@ describe.each(['SQLite', 'Postgres'] as const)('operators with accounts in %s', 
     const unknown = await operator.replaceCredential({ accountId: 'responses/z', credential: bearer('sk') });
     expect(unknown.before).toBeUndefined();
     const ofFile = operator.replaceCredential({ accountId: 'messages/of-file', credential: bearer('sk') });
-    await expect(ofFile).rejects.toMatchObject(invalid(/gateway\.yaml/));
+    await expect(ofFile).rejects.toMatchObject(
+      invalid(/is not in the database\. Change its credential in gateway\.yaml/),
+    );
     await expect(operator.replaceCredential({ accountId: id, credential: bearer('') })).rejects.toMatchObject(
       invalid(/^credential\.bearer: must not be empty/),
     );
@@ -160,7 +162,7 @@ describe.each(['SQLite', 'Postgres'] as const)('operators with accounts in %s', 
     expect((await first.operator.removeAccount({ accountId: id })).before).toMatchObject({ id, stored: true });
     expect((await first.operator.removeAccount({ accountId: id })).before).toBeUndefined();
     const ofFile = first.operator.removeAccount({ accountId: 'messages/of-file' });
-    await expect(ofFile).rejects.toMatchObject(invalid(/gateway\.yaml/));
+    await expect(ofFile).rejects.toMatchObject(invalid(/is not in the database\. Remove it from gateway\.yaml/));
     const withoutKey = await brokerOn({ database, keys: [] });
     const unused = { id: 'responses/b', state: AccountState.DISABLED };
     expect(await withoutKey.account('responses/b')).toMatchObject(unused);
@@ -182,6 +184,16 @@ describe.each(['SQLite', 'Postgres'] as const)('operators with accounts in %s', 
     // A change back to the file's state needs no storage, and so no database.
     const enabled = await operator.setAccountUse({ accountId, use: AccountUse.ACTIVE });
     expect(enabled.account).toMatchObject({ use: AccountUse.ACTIVE });
+  });
+});
+
+describe('without a database, operators', () => {
+  it('learn where the credential of an account is, and not that they need a database', async () => {
+    const { operator } = await brokerOn({});
+    const replaced = operator.replaceCredential({ accountId: 'messages/of-file', credential: bearer('sk') });
+    await expect(replaced).rejects.toMatchObject(invalid(/restart the gateway with the new value\.$/));
+    const removed = operator.removeAccount({ accountId: 'messages/of-file' });
+    await expect(removed).rejects.toMatchObject(invalid(/restart the gateway without it\.$/));
   });
 });
 

@@ -103,6 +103,23 @@ describe('the model list reporter', () => {
       const lost = create(ListPoolsResponseSchema, { pools: [{ name: 'a' }] });
       expect(schedule.duePools(lost)).toEqual(['a']);
     });
+
+    it('reads a list again after ten seconds that could not be read', () => {
+      const schedule = new Schedule();
+      const dueAfter = (seconds: number, modelListRefreshSeconds: number) => {
+        vi.advanceTimersByTime(seconds * 1_000);
+        const reported = { modelsReportedAt: timestampFromMs(1) };
+        const pools = [
+          { name: 'read', ...reported },
+          { name: 'failed', ...reported, modelListFailure: '401 from the provider' },
+        ];
+        return schedule.duePools(create(ListPoolsResponseSchema, { pools, modelListRefreshSeconds }));
+      };
+      expect(dueAfter(0, 60)).toEqual(['read', 'failed']);
+      expect(dueAfter(5, 60)).toEqual([]);
+      expect(dueAfter(5, 60)).toEqual(['failed']);
+      expect(dueAfter(1, 1)).toEqual(['read', 'failed']);
+    });
   });
 
   it.each([

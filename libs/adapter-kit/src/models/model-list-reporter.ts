@@ -119,9 +119,11 @@ export class Schedule {
     const nowMs = monotonicMs();
     const lastReadAtMs = this.#readAtMs;
     // A broker without a report has lost it, or has never had one.
-    const isDue = ({ name, modelsReportedAt }: Pool) =>
-      modelsReportedAt === undefined ||
-      nowMs - (lastReadAtMs.get(name) ?? Number.NEGATIVE_INFINITY) >= this.#refreshMs - this.pauseMs / 2;
+    const isDue = ({ name, modelsReportedAt, modelListFailure }: Pool) => {
+      const refreshMs = modelListFailure === '' ? this.#refreshMs : Math.min(this.#refreshMs, failedRefreshMs);
+      const readAtMs = lastReadAtMs.get(name) ?? Number.NEGATIVE_INFINITY;
+      return modelsReportedAt === undefined || nowMs - readAtMs >= refreshMs - this.pauseMs / 2;
+    };
     const due = pools.filter(isDue).map(({ name }) => name);
     this.#readAtMs = new Map(
       pools.map(({ name }) => [name, due.includes(name) ? nowMs : (lastReadAtMs.get(name) ?? nowMs)]),
@@ -137,4 +139,6 @@ export class Schedule {
 
 /** The interval when the broker does not name one. */
 const defaultRefreshMs = 60_000;
+/** An operator who has corrected a key or an address waits for a list that could not be read. */
+const failedRefreshMs = 10_000;
 const longestPauseMs = 5_000;

@@ -2,7 +2,7 @@ import { type AccountConfig, ConfigError, type GatewayConfig, type PoolSettings 
 import type { Clock } from '@gateway/time';
 import { type Account, Accounts, accountIdOf, credentialIdOf, noneRemoved, type Removed } from '../accounts/account.ts';
 import { Catalog } from '../catalog/catalog.ts';
-import { withoutRefusals } from '../health/account-health.ts';
+import { withoutFailures, withoutRefusals } from '../health/account-health.ts';
 import type { PoolStore } from '../store/pool-store.ts';
 
 /** The current configuration. It is replaced as a whole; running requests keep their lease. */
@@ -13,7 +13,7 @@ export class ActiveConfiguration {
   readonly #store: PoolStore;
   readonly #clock: Clock;
   readonly #removedAccounts: Removed<Account>;
-  /** When accounts got their current credential, if they got it after the start. */
+  /** When accounts got their current credential or address, if they got it after the start. */
   readonly #credentialsSinceMs = new Map<string, number>();
 
   constructor(gateway: GatewayConfig, store: PoolStore, clock: Clock) {
@@ -29,13 +29,17 @@ export class ActiveConfiguration {
     return this.gateway.settings;
   }
 
-  /** When an account got its configured credential. -Infinity: it has had it since the start. */
+  /**
+   * When an account got its configured credential, or its pool another address. -Infinity: it has
+   * had both since the start.
+   */
   credentialSinceMs(accountId: string): number {
     return this.#credentialsSinceMs.get(accountId) ?? Number.NEGATIVE_INFINITY;
   }
 
   /**
-   * Switches to another configuration immediately. Resolves when earlier refusals are forgotten.
+   * Switches to another configuration immediately. Resolves when earlier refusals and failures are
+   * forgotten.
    */
   async use(next: GatewayConfig, onApplied?: (change: ConfigurationChange) => void): Promise<void> {
     const change = this.replace(next);
@@ -43,9 +47,11 @@ export class ActiveConfiguration {
     // Earlier refusals concerned another credential, so the new one is tried at once. Accounts that
     // are new here are included, because a replica with an older credential may have been refused.
     const ids = [...change.accounts.added, ...change.newCredentials];
-    const forgotten = ids.map((accountId) => this.#store.changeHealth(accountId, withoutRefusals));
+    const refused = ids.map((accountId) => this.#store.changeHealth(accountId, withoutRefusals));
+    // Earlier failures concerned another server.
+    const failed = change.newAddresses.map((accountId) => this.#store.changeHealth(accountId, withoutFailures));
     // If the store is away, the pauses run to their end.
-    await Promise.allSettled(forgotten);
+    await Promise.allSettled([...refused, ...failed]);
   }
 
   /** Switches to other accounts of the same pools, if they differ. */
@@ -63,7 +69,7 @@ export class ActiveConfiguration {
       if (account.state !== 'disabled') this.#removedAccounts.set(id, { ...account, state: 'draining' }, remembered);
     }
     for (const account of next.accounts) this.#removedAccounts.delete(accountIdOf(account));
-    for (const id of [...change.accounts.added, ...change.newCredentials]) {
+    for (const id of [...change.accounts.added, ...change.newCredentials, ...change.newAddresses]) {
       this.#credentialsSinceMs.set(id, this.#clock.nowMs());
     }
     this.gateway = next;
@@ -79,6 +85,8 @@ export interface ConfigurationChange {
   readonly classes: Difference;
   /** Ids of accounts whose credential changed. */
   readonly newCredentials: readonly string[];
+  /** Ids of accounts whose pool has another `base_url`. */
+  readonly newAddresses: readonly string[];
 }
 
 /** Accounts by id, pools by name. */
@@ -91,11 +99,18 @@ interface Difference {
 export function changeBetween(before: GatewayConfig, after: GatewayConfig): ConfigurationChange {
   const credentialOf = ({ credential }: AccountConfig) => credentialIdOf(credential);
   const accounts = [before.accounts, after.accounts] as const;
+  const moved = difference(
+    before.pools,
+    after.pools,
+    ({ name }) => name,
+    ({ baseUrl }) => baseUrl,
+  ).changed;
   return {
     pools: difference(before.pools, after.pools, ({ name }) => name, JSON.stringify),
     accounts: difference(...accounts, accountIdOf, (account) => JSON.stringify([account, credentialOf(account)])),
     classes: difference(before.classes, after.classes, ({ id }) => id, JSON.stringify),
     newCredentials: difference(...accounts, accountIdOf, credentialOf).changed,
+    newAddresses: after.accounts.filter(({ pool }) => moved.includes(pool)).map(accountIdOf),
   };
 }
 

@@ -22,6 +22,7 @@ describe('a change of the configuration', () => {
       accounts: none,
       classes: none,
       newCredentials: [],
+      newAddresses: [],
     });
   });
 
@@ -52,6 +53,14 @@ describe('a change of the configuration', () => {
       newCredentials: ['responses/a', 'responses/b'],
     });
     expect(JSON.stringify(change)).not.toContain('new"');
+  });
+
+  it('names the accounts of a pool that gets another address', () => {
+    const [responses = expect.fail(), messages = expect.fail()] = sampleGateway.pools;
+    const accounts = [sampleAccount('responses', 'a'), sampleAccount('messages', 'a')];
+    const pools = [{ ...responses, baseUrl: 'http://127.0.0.1:3/v1' }, messages];
+    const { newAddresses } = changeBetween(gatewayWith(accounts), gatewayWith(accounts, { pools }));
+    expect(newAddresses).toEqual(['responses/a']);
   });
 
   it('sees another refresh token', () => {

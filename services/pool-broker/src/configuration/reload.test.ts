@@ -123,6 +123,19 @@ describe('a gateway.yaml that changes while the gateway runs', () => {
     expect(leaseOf(await acquire()).accountId).toBe('responses/a');
   });
 
+  it.each(['UNAUTHORIZED', 'SERVER_ERROR', 'NETWORK_ERROR'] as const)(
+    'forgets the failures of a pool that gets another address, such as %s',
+    async (result) => {
+      const { acquire, finish, change, pools } = await brokerOn({});
+      await finish(leaseOf(await acquire()), AttemptResult[result]);
+      const lastError = async () => (await pools.listAccounts({})).accounts[0]?.lastError?.result;
+      expect(await lastError()).toBe(AttemptResult[result]);
+      await change({ pools: bothPools.replace('127.0.0.1:1', '127.0.0.1:3') });
+      await expect.poll(lastError).toBeUndefined();
+      expect(leaseOf(await acquire()).accountId).toBe('responses/a');
+    },
+  );
+
   it('gives an account that it adds a chance, whatever happened before', async () => {
     const { acquire, finish, change } = await brokerOn({});
     await finish(leaseOf(await acquire()), AttemptResult.UNAUTHORIZED);

@@ -178,6 +178,17 @@ export function withoutRefusals(health: AccountHealth): AccountHealth {
 }
 
 /**
+ * The health without the failures of its provider, and without refusals. Limits and missing
+ * features stay. The same object when there were no failures.
+ */
+export function withoutFailures(health: AccountHealth): AccountHealth {
+  const isFailure = (cooldown: Cooldown) => ['errors', 'provider'].includes(causeOf(cooldown));
+  const rest = changeCooldowns(withoutRefusals(health), (each) => (isFailure(each) ? undefined : each));
+  if (rest.lastError === undefined && rest.errorAverage === 0) return rest;
+  return { ...rest, lastError: undefined, errorAverage: 0 };
+}
+
+/**
  * A new access token ends the pause that followed the refusal of the previous one. The same object
  * when there was none.
  */

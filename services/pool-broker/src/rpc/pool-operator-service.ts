@@ -98,11 +98,12 @@ export function poolOperatorHandlers({
       const { credential: secret } = checked(
         fromAccountSpec({ pool, name, models: [], maxConcurrency: 0 }, credential),
       );
-      const { accounts, encryption } = storage();
       await refresh();
+      // It needs no database, so the operator is not sent to set one up.
+      if (directory.ofFile(accountId) !== undefined) throw notStored(accountId, otherCredential);
+      const { accounts, encryption } = storage();
       const before = await messageOf(accountId);
       if (before === undefined) return {};
-      if (directory.ofFile(accountId) !== undefined) throw inFile(accountId);
       if (!(await accounts.replaceCredential(accountId, secret, encryption))) return {};
       await refresh();
       await forgetRefusals(accountId);
@@ -125,7 +126,7 @@ export function poolOperatorHandlers({
       await refresh();
       const row = directory.refused.find(({ row }) => row.account_id === accountId);
       const isInFile = directory.ofFile(accountId) !== undefined;
-      if (isInFile && row === undefined) throw inFile(accountId);
+      if (isInFile && row === undefined) throw notStored(accountId, noAccount);
       const before = row === undefined ? await messageOf(accountId) : toRefusedMessage(row);
       if (!(await directory.stored?.remove(accountId, { keepTokens: isInFile }))) return {};
       await refresh();
@@ -190,9 +191,14 @@ function checked(input: AccountInput): AccountConfig {
   throw refused(lines.join('\n'));
 }
 
-function inFile(accountId: string): GatewayError {
-  return refused(`The account ${accountId} is defined in gateway.yaml. Change it there.`);
+function notStored(accountId: string, remedy: string): GatewayError {
+  return refused(`The account ${accountId} is not in the database. ${remedy}`);
 }
+
+const otherCredential =
+  'Change its credential in gateway.yaml. If the credential comes from an environment variable, such as OPENAI_API_KEY, restart the gateway with the new value.';
+const noAccount =
+  'Remove it from gateway.yaml. If it comes from an environment variable, such as OPENAI_API_KEY, restart the gateway without it.';
 
 function refused(text: string): GatewayError {
   return new GatewayError('invalid_request', text);
