@@ -126,7 +126,7 @@ export declare type Account = Message<"gateway.pool.v1.Account"> & {
   use: AccountUse;
 
   /**
-   * True: stored in the database, where it can be changed. False: defined in gateway.yaml.
+   * True: stored in the database, where it can be changed. False: defined elsewhere, see source.
    *
    * @generated from field: bool stored = 17;
    */
@@ -145,6 +145,14 @@ export declare type Account = Message<"gateway.pool.v1.Account"> & {
    * @generated from field: gateway.pool.v1.AccountError last_error = 19;
    */
   lastError?: AccountError | undefined;
+
+  /**
+   * Where the account is defined: "database", "gateway.yaml", "simulator", or the variable with its
+   * key: "OPENAI_API_KEY". Empty: unknown.
+   *
+   * @generated from field: string source = 20;
+   */
+  source: string;
 };
 
 /**
@@ -345,6 +353,13 @@ export declare type SkippedAccounts = Message<"gateway.pool.v1.SkippedAccounts">
    * @generated from field: uint32 count = 4;
    */
   count: number;
+
+  /**
+   * The names of the first of them, at most three.
+   *
+   * @generated from field: repeated string names = 5;
+   */
+  names: string[];
 };
 
 /**

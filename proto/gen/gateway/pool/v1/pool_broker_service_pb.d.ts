@@ -120,8 +120,8 @@ export declare type AcquireResponse = Message<"gateway.pool.v1.AcquireResponse">
   } | { case: undefined; value?: undefined };
 
   /**
-   * Why this account was leased, or why none was although one was left; for operators. Empty: no
-   * reason.
+   * Why this account was leased, or why none was if providers' limits are not the only cause; for
+   * operators. Empty: no reason.
    *
    * @generated from field: string reason = 5;
    */
@@ -412,6 +412,13 @@ export declare type Pool = Message<"gateway.pool.v1.Pool"> & {
    * @generated from field: uint32 model_count = 6;
    */
   modelCount: number;
+
+  /**
+   * True: the configuration says that a simulator answers in place of a provider.
+   *
+   * @generated from field: bool simulated = 7;
+   */
+  simulated: boolean;
 };
 
 /**
