@@ -1,3 +1,5 @@
+import { formatCountOf } from './numbers.ts';
+
 /**
  * A one-line command for any shell that streams an answer. @param model a class or a model id;
  * undefined if the gateway knows none yet
@@ -41,7 +43,7 @@ export function providerLines(simulatorUrl: string | undefined, pools: readonly 
     ];
   }
   return pools.map(({ name, baseUrl, accounts, models }, index) => {
-    const counted = accounts === 1 ? '1 account' : `${accounts} accounts`;
+    const counted = formatCountOf(accounts, 'account');
     return `${index === 0 ? '  Providers               ' : margin}${name}: ${baseUrl}, ${counted}, ${models}`;
   });
 }
