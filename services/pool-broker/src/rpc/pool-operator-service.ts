@@ -2,6 +2,7 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import {
   type AccountConfig,
   type AccountInput,
+  accountSourceOf,
   ConfigError,
   changesBetween,
   checkGatewayText,
@@ -47,6 +48,7 @@ export function poolOperatorHandlers({
   reload,
 }: PoolOperatorParts): Handlers<typeof PoolOperatorService> {
   const { configuration, directory, store, credentials, clock } = broker;
+  const sourceOf = (pool = '') => accountSourceOf(configuration.gateway, { pool });
 
   async function messageOf(accountId: string) {
     const account = configuration.accounts.configured.get(accountId);
@@ -55,7 +57,7 @@ export function poolOperatorHandlers({
       return refused && toRefusedMessage(refused);
     }
     const [view] = await readAccounts(broker, [account]);
-    return view && toAccountMessage(view, clock.nowMs(), configuration.settings);
+    return view && toAccountMessage(view, clock.nowMs(), configuration.gateway);
   }
 
   /** Earlier refusals by the account's provider or a token endpoint no longer exclude it. */
@@ -86,7 +88,10 @@ export function poolOperatorHandlers({
         throw refused(`account.pool: this pool does not exist; the pools are ${pools.join(', ')}`);
       }
       const id = accountIdOf(account);
-      if (directory.ofFile(id) !== undefined) throw refused(`account.name: gateway.yaml already has an account ${id}`);
+      if (directory.ofFile(id) !== undefined) {
+        const source = sourceOf(account.pool).replace('simulator', 'the simulator');
+        throw refused(`account.name: ${source} already has an account ${id}. Choose another name`);
+      }
       const isNew = await accounts.add(account, encryption);
       if (!isNew) throw refused(`account.name: the database already has an account ${id}`);
       await refresh();
@@ -102,7 +107,7 @@ export function poolOperatorHandlers({
       await refresh();
       const before = await messageOf(accountId);
       if (before === undefined) return {};
-      if (directory.ofFile(accountId) !== undefined) throw inFile(accountId);
+      if (directory.ofFile(accountId) !== undefined) throw notStored(accountId, sourceOf(pool));
       if (!(await accounts.replaceCredential(accountId, secret, encryption))) return {};
       await refresh();
       await forgetRefusals(accountId);
@@ -125,7 +130,7 @@ export function poolOperatorHandlers({
       await refresh();
       const row = directory.refused.find(({ row }) => row.account_id === accountId);
       const isInFile = directory.ofFile(accountId) !== undefined;
-      if (isInFile && row === undefined) throw inFile(accountId);
+      if (isInFile && row === undefined) throw notStored(accountId, sourceOf(accountId.split('/')[0]));
       const before = row === undefined ? await messageOf(accountId) : toRefusedMessage(row);
       if (!(await directory.stored?.remove(accountId, { keepTokens: isInFile }))) return {};
       await refresh();
@@ -190,8 +195,10 @@ function checked(input: AccountInput): AccountConfig {
   throw refused(lines.join('\n'));
 }
 
-function inFile(accountId: string): GatewayError {
-  return refused(`The account ${accountId} is defined in gateway.yaml. Change it there.`);
+function notStored(accountId: string, source: string): GatewayError {
+  if (source === 'simulator') return refused(`The account ${accountId} is simulated. It cannot be changed.`);
+  const remedy = source === 'gateway.yaml' ? 'Change it there.' : 'Change the variable, and restart the gateway.';
+  return refused(`The account ${accountId} is defined in ${source}. ${remedy}`);
 }
 
 function refused(text: string): GatewayError {
