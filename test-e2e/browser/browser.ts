@@ -18,7 +18,7 @@ export async function browserOptions() {
 
 export interface View {
   readonly theme: 'light' | 'dark';
-  readonly width: 360 | 1440;
+  readonly width: 360 | 390 | 1024 | 1440;
 }
 
 /** Every page must be correct in each of these. */
@@ -39,7 +39,7 @@ export interface Visit {
 }
 
 export async function visit(browser: Browser, baseUrl: string, { theme, width }: View): Promise<Visit> {
-  const viewport = { width, height: width === 360 ? 780 : 900 };
+  const viewport = { width, height: width < 800 ? 780 : 900 };
   const context = await browser.newContext({
     baseURL: baseUrl,
     viewport,

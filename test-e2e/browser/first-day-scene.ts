@@ -58,7 +58,6 @@ export async function openFirstDay(walk: RecordedWalk): Promise<FirstDayScene> {
   await writeFile(config, gatewayFile(provider.url, `http://${deadAddress}`));
   const rightKeyFile = join(folder, 'new-key');
   await writeFile(rightKeyFile, `${rightKey}\n`, { mode: 0o600 });
-  const accountKey = randomBytes(32).toString('base64');
   const env = {
     PORT: String(port),
     ADMIN_PORT: String(adminPort),
@@ -66,13 +65,12 @@ export async function openFirstDay(walk: RecordedWalk): Promise<FirstDayScene> {
     GATEWAY_CONFIG: config,
     OPENAI_API_KEY: wrongKey,
     ANTHROPIC_API_KEY: secondKey,
-    ACCOUNT_KEYS: `k1:${accountKey}`,
   };
   const opened = stack.move();
   return {
     deadAddress,
     rightKeyFile,
-    secrets: [wrongKey, rightKey, secondKey, accountKey].map((secret) => secret.slice(-20)),
+    secrets: [wrongKey, rightKey, secondKey].map((secret) => secret.slice(-20)),
     async start() {
       const command = opened.use(startNpmScript('start', env));
       const hasEnded = command.ended.then(({ stderr }) => expect.fail(`npm start has ended: ${stderr}`));

@@ -8,6 +8,24 @@ export interface MadeUpConsole extends AsyncDisposable {
   readonly url: string;
 }
 
+/** The console's pages for operators. */
+export const madeUpPaths = {
+  overview: '/',
+  requests: '/requests',
+  request: '/requests/019a016d-7c3e-7000-8000-000001000365',
+  pools: '/pools/responses',
+  explain: '/pools?model=gateway/sterk',
+  usage: '/usage',
+  tokens: '/tokens',
+  'new-token': '/tokens/new',
+  token: '/tokens/7d0c2f44-5b1e-4a53-9c3e-0f5c7a2b9e11',
+  system: '/system',
+  configuration: '/configuration',
+  operators: '/operators',
+  audit: '/audit',
+  search: '/search?q=team',
+};
+
 /** The policy that the admin service sends. */
 const policy = "default-src 'self'; base-uri 'none'; object-src 'none'; form-action 'self'; frame-ancestors 'none'";
 

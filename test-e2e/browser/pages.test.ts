@@ -1,26 +1,10 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { accessibilityProblems, goTo, overflow, startBrowser, type Visit, views, visit } from './browser.ts';
-import { type MadeUpConsole, startMadeUpConsole } from './made-up-console.ts';
+import { type MadeUpConsole, madeUpPaths, startMadeUpConsole } from './made-up-console.ts';
 import { signInAs } from './sign-in-as.ts';
 
-const paths = {
-  overview: '/',
-  requests: '/requests',
-  request: '/requests/019a016d-7c3e-7000-8000-000001000365',
-  pools: '/pools/responses',
-  explain: '/pools?model=gateway/sterk',
-  usage: '/usage',
-  tokens: '/tokens',
-  'new-token': '/tokens/new',
-  token: '/tokens/7d0c2f44-5b1e-4a53-9c3e-0f5c7a2b9e11',
-  system: '/system',
-  configuration: '/configuration',
-  operators: '/operators',
-  audit: '/audit',
-  search: '/search?q=team',
-  nowhere: '/nowhere',
-};
+const paths = { ...madeUpPaths, nowhere: '/nowhere' };
 
 let site: MadeUpConsole;
 let browser: Browser;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { defaultGatewayConfig, simulatedGatewayConfig } from './default-gateway.ts';
-import type { Credential } from './gateway-config.ts';
+import { accountSourceOf, defaultGatewayConfig, simulatedGatewayConfig } from './default-gateway.ts';
+import type { Credential, GatewayConfig } from './gateway-config.ts';
 import { gatewayJsonSchema } from './gateway-schema.ts';
 
 describe('the default gateway', () => {
@@ -42,6 +42,24 @@ describe('the simulated gateway', () => {
     ]);
     expect(new Set(config.accounts.map(({ credential }) => secretOf(credential))).size).toBe(4);
   });
+
+  it('says that it is simulated, and the other one does not', () => {
+    const marksOf = ({ pools }: GatewayConfig) => pools.map(({ simulated }) => simulated);
+    expect(marksOf(simulatedGatewayConfig('http://a'))).toEqual([true, true]);
+    expect(marksOf(defaultGatewayConfig({}))).toEqual([false, false]);
+  });
+});
+
+it('names where an account is defined', () => {
+  const ofKeys = defaultGatewayConfig({});
+  const file = { path: 'gateway.yaml', digest: '', digestNow: () => '', load: () => ofKeys };
+  expect([
+    accountSourceOf(ofKeys, { pool: 'responses' }),
+    accountSourceOf(ofKeys, { pool: 'messages' }),
+    accountSourceOf(simulatedGatewayConfig('http://a'), { pool: 'messages' }),
+    accountSourceOf({ ...ofKeys, source: file }, { pool: 'messages' }),
+    accountSourceOf({ ...ofKeys, source: file }, { pool: 'messages', isStored: true }),
+  ]).toEqual(['OPENAI_API_KEY', 'ANTHROPIC_API_KEY', 'simulator', 'gateway.yaml', 'database']);
 });
 
 describe('the JSON Schema of gateway.yaml', () => {

@@ -1,6 +1,6 @@
 import { parseDocument, stringify } from 'yaml';
 import { type Environment, type EnvReader, readSettings } from './env-reader.ts';
-import type { GatewayConfig, PoolFormat } from './gateway-config.ts';
+import type { AccountConfig, GatewayConfig, PoolFormat } from './gateway-config.ts';
 import { type GatewayFileInput, gatewayFileSchema } from './gateway-schema.ts';
 import { asWritten } from './written-gateway.ts';
 
@@ -10,13 +10,20 @@ import { asWritten } from './written-gateway.ts';
  */
 export function defaultGatewayConfig(env: Environment): GatewayConfig {
   const [openaiKey, anthropicKey] = readSettings(env, (reader) =>
-    ['OPENAI_API_KEY', 'ANTHROPIC_API_KEY'].map((name) => readKey(reader, name)),
+    Object.values(keyVariables).map((name) => readKey(reader, name)),
   );
   const accounts: Accounts = [];
   if (openaiKey) accounts.push({ pool: 'responses', name: 'default', credential: { bearer: openaiKey } });
   if (anthropicKey) accounts.push({ pool: 'messages', name: 'default', credential: { api_key: anthropicKey } });
-  return gatewayOf({ responses: 'https://api.openai.com/v1', messages: 'https://api.anthropic.com/v1' }, accounts);
+  const baseUrls = { responses: 'https://api.openai.com/v1', messages: 'https://api.anthropic.com/v1' };
+  return gatewayOf(baseUrls, accounts, { simulated: false });
 }
+
+/** The variables with the keys of providers. */
+const keyVariables = {
+  responses: 'OPENAI_API_KEY',
+  messages: 'ANTHROPIC_API_KEY',
+} as const satisfies Readonly<Record<PoolFormat, string>>;
 
 /**
  * The same configuration with simulated providers. Each pool has two accounts, so that failover can
@@ -30,7 +37,22 @@ export function simulatedGatewayConfig(simulatorUrl: string): GatewayConfig {
       { pool: 'responses', name: `team-${letter}`, credential: { bearer: `simulated-responses-${letter}` } },
       { pool: 'messages', name: `team-${letter}`, credential: { api_key: `simulated-messages-${letter}` } },
     ]),
+    { simulated: true },
   );
+}
+
+/**
+ * Where an account is defined: "database", "gateway.yaml", "simulator", or the variable with its
+ * key.
+ */
+export function accountSourceOf(
+  { source, pools }: Pick<GatewayConfig, 'source' | 'pools'>,
+  { pool, isStored = false }: Pick<AccountConfig, 'pool' | 'isStored'>,
+): string {
+  if (isStored) return 'database';
+  if (source !== undefined) return 'gateway.yaml';
+  const { format = 'responses', simulated = false } = pools.find(({ name }) => name === pool) ?? {};
+  return simulated ? 'simulator' : keyVariables[format];
 }
 
 function readKey(reader: EnvReader, name: string): string | undefined {
@@ -45,11 +67,16 @@ function readKey(reader: EnvReader, name: string): string | undefined {
 
 type Accounts = NonNullable<GatewayFileInput['accounts']>;
 
-function gatewayOf(baseUrls: Readonly<Record<PoolFormat, string>>, accounts: Accounts): GatewayConfig {
+function gatewayOf(
+  baseUrls: Readonly<Record<PoolFormat, string>>,
+  accounts: Accounts,
+  { simulated }: { readonly simulated: boolean },
+): GatewayConfig {
+  const mark = simulated ? { simulated } : {};
   const written: GatewayFileInput = {
     pools: {
-      responses: { format: 'responses', owned_by: 'provider_a', base_url: baseUrls.responses },
-      messages: { format: 'messages', owned_by: 'provider_b', base_url: baseUrls.messages },
+      responses: { format: 'responses', owned_by: 'provider_a', base_url: baseUrls.responses, ...mark },
+      messages: { format: 'messages', owned_by: 'provider_b', base_url: baseUrls.messages, ...mark },
     },
     accounts,
     classes: {

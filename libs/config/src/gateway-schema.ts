@@ -125,6 +125,10 @@ const pool = z
       .regex(/^[\x21-\x7e]+$/, 'must be visible ASCII without spaces: it is sent in a header')
       .describe("The provider's name for clients, in GET /v1/models and in the header x-gateway-provider."),
     base_url: httpUrl.describe('For example https://api.openai.com/v1'),
+    simulated: z
+      .boolean()
+      .default(false)
+      .describe('True if a simulator answers at base_url. The console then says that its answers are not real.'),
     model_patterns: modelPatterns
       .optional()
       .describe('Model ids, with * for any text, that belong to this pool while its model list is unknown.'),
@@ -135,10 +139,11 @@ const pool = z
         'What models support, by model id, with * for any text. If several entries match, the first one applies.',
       ),
   })
-  .transform(({ format, owned_by, base_url, model_patterns, models }) => ({
+  .transform(({ format, owned_by, base_url, simulated, model_patterns, models }) => ({
     format,
     ownedBy: owned_by,
     baseUrl: base_url.replace(/(?<!\/)\/+$/, ''),
+    simulated,
     modelPatterns: model_patterns ?? defaultModelPatterns[format],
     modelTraits: Object.entries(models).map(([pattern, traits]) => ({ pattern, traits })),
   }));

@@ -1,6 +1,6 @@
 export { type AccountInput, readAccount } from './account-input.ts';
 export { type BackendSetting, backendServers, backendText, type ServerAddress, unreachableText } from './backends.ts';
-export { defaultGatewayConfig, simulatedGatewayConfig } from './default-gateway.ts';
+export { accountSourceOf, defaultGatewayConfig, simulatedGatewayConfig } from './default-gateway.ts';
 export { checkNotOfDevelopment, isDevelopmentSecret, readAllowsDevelopmentSecrets } from './development-secrets.ts';
 export {
   ConfigError,

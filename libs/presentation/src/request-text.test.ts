@@ -1,7 +1,7 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { timestampDate, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { LimitName } from '@gateway/proto/limiter/v1/limit_pb.js';
-import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
+import { AttemptResult, SkippedAccountsSchema } from '@gateway/proto/pool/v1/account_pb.js';
 import {
   CancelReason,
   LoggedAttemptSchema,
@@ -9,8 +9,9 @@ import {
   RequestEnding,
   RequestLoggedSchema,
 } from '@gateway/proto/usage/v1/request_log_pb.js';
+import { LedgerOutcome, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { describe, expect, it } from 'vitest';
-import { attemptResultText, verdictText, type Wording } from './request-text.ts';
+import { answererOf, attemptResultText, skippedText, verdictText, type Wording } from './request-text.ts';
 
 const wording: Wording = {
   moment: (moment) => timestampDate(moment).toISOString().slice(11, 16),
@@ -34,6 +35,10 @@ describe('the verdict on a request', () => {
     expect(verdict({ ending: FAILED, noAccount })).toBe(
       'No account served it: all eligible accounts are rate limited, the first until 12:30.',
     );
+    const reason = 'all eligible accounts are at their maximum of concurrent requests';
+    expect(verdict({ ending: FAILED, noAccount: { cause: NoAccountCause.EXHAUSTED, reason } })).toBe(
+      `No account served it: ${reason}.`,
+    );
     const away = { cause: NoAccountCause.BROKER_AWAY, asked: 1, answered: 1001 };
     expect(verdict({ ending: FAILED, attempts: [{}], noAccount: away })).toBe(
       'No other account served it: the pool broker did not answer within 1000 ms.',
@@ -48,6 +53,41 @@ describe('the verdict on a request', () => {
     expect(verdict({ ending: ABORTED })).toContain('client disconnected');
     expect(verdict({ ending: REFUSED, errorCode: 'invalid_json' })).toContain('not valid JSON');
     expect(verdict({ ending: COMPLETED, status: 200 })).toBe('');
+  });
+});
+
+describe('the account of a request', () => {
+  const answerer = (attempts: MessageInitShape<typeof LoggedAttemptSchema>[], outcome?: LedgerOutcome) => {
+    const recorded =
+      outcome === undefined ? undefined : create(UsageRecordedSchema, { accountId: 'pool/of-ledger', outcome });
+    return answererOf(outcome ? undefined : create(RequestLoggedSchema, { attempts }), recorded);
+  };
+
+  it('is the one that answered, or else the last one that was tried', () => {
+    const [failed, answered] = [{ accountId: 'pool/a', result: AttemptResult.RATE_LIMITED }, { accountId: 'pool/b' }];
+    const { SUCCEEDED, SERVER_ERROR } = AttemptResult;
+    expect(answerer([failed, { ...answered, result: SUCCEEDED }])).toMatchObject({
+      ...{ label: 'Answered by', accountId: 'pool/b' },
+    });
+    // The answer broke off.
+    expect(answerer([{ ...answered, firstByte: 3, result: SERVER_ERROR }])?.label).toBe('Answered by');
+    expect(answerer([{ ...answered, result: SERVER_ERROR }, failed])).toMatchObject({
+      ...{ label: 'Last tried', accountId: 'pool/a' },
+    });
+    expect(answerer([])).toBeUndefined();
+  });
+
+  it('is that of the ledger where the log has no request', () => {
+    expect(answerer([], LedgerOutcome.COMPLETED)).toMatchObject({ label: 'Answered by', accountId: 'pool/of-ledger' });
+    expect(answerer([], LedgerOutcome.LOST)?.label).toBe('Last tried');
+  });
+
+  it('is named among those that were skipped, as far as names are known', () => {
+    const skipped = (names: string[]) =>
+      skippedText(create(SkippedAccountsSchema, { pool: 'p', model: 'm', reason: 'why', count: 4, names }));
+    expect(skipped(['a', 'b', 'c'])).toBe('4 of p for m (a, b, c and 1 more): why');
+    expect(skipped(['a', 'b', 'c', 'd'])).toBe('4 of p for m (a, b, c, d): why');
+    expect(skipped([])).toBe('4 of p for m: why');
   });
 });
 

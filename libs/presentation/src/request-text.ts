@@ -9,6 +9,7 @@ import {
   RequestEnding,
   type RequestLogged,
 } from '@gateway/proto/usage/v1/request_log_pb.js';
+import { LedgerOutcome, type UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 
 /** How values are formatted in a sentence, depending on where it is shown. */
 export interface Wording {
@@ -106,7 +107,7 @@ export function noAccountText(noAccount: NoAccount, attempts: number, wording: W
 function causeText({ cause, retryAt, reason, asked, answered }: NoAccount, { moment, duration }: Wording): string {
   switch (cause) {
     case NoAccountCause.EXHAUSTED:
-      return `all eligible accounts are rate limited${retryAt === undefined ? '' : `, the first until ${moment(retryAt)}`}`;
+      return `${reason || 'all eligible accounts are rate limited'}${retryAt === undefined ? '' : `, the first until ${moment(retryAt)}`}`;
     case NoAccountCause.UNKNOWN_MODEL:
       return 'the model does not exist, or is not available on this endpoint';
     case NoAccountCause.BROKER_AWAY:
@@ -116,7 +117,28 @@ function causeText({ cause, retryAt, reason, asked, answered }: NoAccount, { mom
   }
 }
 
-/** "4 of responses for gpt-5.5: cooling after 429" */
-export function skippedText({ pool, model, reason, count }: SkippedAccounts): string {
-  return `${count} of ${pool} for ${model}: ${reason}`;
+/** "2 of responses for gpt-5.5 (team-b, team-d): cooling after 429" */
+export function skippedText({ pool, model, reason, count, names }: SkippedAccounts): string {
+  const more = count > names.length ? ` and ${count - names.length} more` : '';
+  const named = names.length === 0 ? '' : ` (${names.join(', ')}${more})`;
+  return `${count} of ${pool} for ${model}${named}: ${reason}`;
 }
+
+/**
+ * The account that answered a request or, if none answered, the one that was tried last. Undefined:
+ * no account was tried. @param recorded by the ledger, if the log no longer has the request.
+ */
+export function answererOf(
+  request: Pick<RequestLogged, 'attempts'> | undefined,
+  recorded: Pick<UsageRecorded, 'accountId' | 'model' | 'outcome'> | undefined,
+): { readonly label: string; readonly accountId: string; readonly model: string } | undefined {
+  const attempts = request?.attempts ?? [];
+  const answered = attempts.findLast(
+    ({ result, firstByte }) => result === AttemptResult.SUCCEEDED || firstByte !== undefined,
+  );
+  const isAnswer = request === undefined ? recorded !== undefined && !unanswered.has(recorded.outcome) : answered;
+  const { accountId, model } = answered ?? attempts.at(-1) ?? recorded ?? { accountId: '', model: '' };
+  return accountId === '' ? undefined : { label: isAnswer ? 'Answered by' : 'Last tried', accountId, model };
+}
+
+const unanswered: ReadonlySet<LedgerOutcome> = new Set([LedgerOutcome.LOST, LedgerOutcome.GIVEN_UP]);

@@ -1,3 +1,5 @@
+import { formatCountOf } from './numbers.ts';
+
 /**
  * A one-line command for any shell that streams an answer. @param model a class or a model id;
  * undefined if the gateway knows none yet
@@ -50,7 +52,7 @@ export function providerLines(
     ];
   }
   const lines = pools.map(({ name, baseUrl, accounts, models }) => {
-    const counted = accounts === 1 ? '1 account' : `${accounts} accounts`;
+    const counted = formatCountOf(accounts, 'account');
     return `${name}: ${baseUrl}, ${counted}, ${models}`;
   });
   return [...lines, ...notes].map((line, index) => `${index === 0 ? '  Providers               ' : margin}${line}`);

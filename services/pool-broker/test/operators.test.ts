@@ -15,13 +15,15 @@ import { directClient } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { systemClock } from '@gateway/time';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { gatewayWith, sampleAccount } from '../src/__fixtures__/sample-gateway.ts';
+import { gatewayWith, sampleAccount, simulatedGateway } from '../src/__fixtures__/sample-gateway.ts';
 import { readCredentialConfig } from '../src/config.ts';
 import { createPoolBrokerService } from '../src/service.ts';
 import { MemoryPoolStore } from '../src/store/memory-pool-store.ts';
 import { databaseOfTest, keysOf } from './__fixtures__/credential-backends.ts';
 
-const onlyFile = gatewayWith([sampleAccount('messages', 'of-file')]);
+/** A gateway.yaml that never changes. */
+const source = { path: 'gateway.yaml', digest: '', digestNow: () => '', load: () => onlyFile };
+const onlyFile: GatewayConfig = gatewayWith([sampleAccount('messages', 'of-file')], { source });
 const invalid = (text: RegExp) => ({ code: 'invalid_request', message: expect.stringMatching(text) });
 const bearer = (value: string) => create(AccountCredentialSchema, { credential: { case: 'bearer', value } });
 const spec = { pool: 'responses', name: 'a' };
@@ -64,7 +66,8 @@ describe.each(['SQLite', 'Postgres'] as const)('operators with accounts in %s', 
     expect(await here.account(id)).toEqual(account);
     expect(await here.secretOf(id)).toBe('sk-canary');
     await expect.poll(() => there.account(id)).toEqual(account);
-    expect(await here.account('messages/of-file')).toMatchObject({ stored: false, credentialKind: 'bearer' });
+    expect(account).toMatchObject({ source: 'database' });
+    expect(await here.account('messages/of-file')).toMatchObject({ stored: false, source: 'gateway.yaml' });
   });
 
   it('learn at its place what is wrong with one, and nothing is kept of it', async () => {
@@ -98,7 +101,7 @@ describe.each(['SQLite', 'Postgres'] as const)('operators with accounts in %s', 
     expect(unknown.before).toBeUndefined();
     const ofFile = operator.replaceCredential({ accountId: 'messages/of-file', credential: bearer('sk') });
     await expect(ofFile).rejects.toMatchObject(
-      invalid(/is not in the database\. Change its credential in gateway\.yaml/),
+      invalid(/is defined in gateway\.yaml\. Change its credential there/),
     );
     await expect(operator.replaceCredential({ accountId: id, credential: bearer('') })).rejects.toMatchObject(
       invalid(/^credential\.bearer: must not be empty/),
@@ -146,7 +149,7 @@ describe.each(['SQLite', 'Postgres'] as const)('operators with accounts in %s', 
     const database = await databaseOfTest(kind);
     const accountId = 'messages/of-file';
     const saying = (state: 'active' | 'draining' | 'disabled') =>
-      brokerOn({ database, gateway: gatewayWith([sampleAccount('messages', 'of-file', { state })]) });
+      brokerOn({ database, gateway: gatewayWith([sampleAccount('messages', 'of-file', { state })], { source }) });
     const { operator } = await saying('active');
     const changed = await operator.setAccountUse({ accountId, use: AccountUse.DISABLED });
     expect(changed.account?.note).toBe('An operator set it to disabled; gateway.yaml has active.');
@@ -162,7 +165,7 @@ describe.each(['SQLite', 'Postgres'] as const)('operators with accounts in %s', 
     expect((await first.operator.removeAccount({ accountId: id })).before).toMatchObject({ id, stored: true });
     expect((await first.operator.removeAccount({ accountId: id })).before).toBeUndefined();
     const ofFile = first.operator.removeAccount({ accountId: 'messages/of-file' });
-    await expect(ofFile).rejects.toMatchObject(invalid(/is not in the database\. Remove it from gateway\.yaml/));
+    await expect(ofFile).rejects.toMatchObject(invalid(/is defined in gateway\.yaml\. Remove it there/));
     const withoutKey = await brokerOn({ database, keys: [] });
     const unused = { id: 'responses/b', state: AccountState.DISABLED };
     expect(await withoutKey.account('responses/b')).toMatchObject(unused);
@@ -170,6 +173,28 @@ describe.each(['SQLite', 'Postgres'] as const)('operators with accounts in %s', 
     expect(removed.before).toMatchObject(unused);
     expect(await withoutKey.account('responses/b')).toBeUndefined();
     expect(await database.selectFrom('accounts').selectAll().execute()).toEqual([]);
+  });
+
+  it('learn that an account is simulated, and that one they add is served by the simulator until a restart', async () => {
+    const { operator, account } = await brokerOn({ database: await databaseOfTest(kind), gateway: simulatedGateway });
+    const add = (name: string) => operator.addAccount({ account: { ...spec, name }, credential: bearer('sk') });
+    await expect(add('team-a')).rejects.toMatchObject(
+      invalid(/^account\.name: the simulator already has an account responses\/team-a\. Choose another name$/),
+    );
+    expect((await add('team-c')).account?.note).toBe('A simulator answers for it until you restart the gateway.');
+    expect(await account('responses/team-a')).toMatchObject({ source: 'simulator', note: '' });
+    await expect(operator.removeAccount({ accountId: 'responses/team-a' })).rejects.toMatchObject(invalid(/simulated/));
+    const disabled = await operator.setAccountUse({ accountId: 'responses/team-a', use: AccountUse.DISABLED });
+    expect(disabled.account?.note).toBe('An operator set it to disabled.');
+  });
+
+  it('learn that an account comes from a variable', async () => {
+    const gateway = gatewayWith([sampleAccount('messages', 'default')]);
+    const { operator, account } = await brokerOn({ database: await databaseOfTest(kind), gateway });
+    expect(await account('messages/default')).toMatchObject({ source: 'ANTHROPIC_API_KEY' });
+    await expect(operator.removeAccount({ accountId: 'messages/default' })).rejects.toMatchObject(
+      invalid(/defined in ANTHROPIC_API_KEY\. Change the variable/),
+    );
   });
 
   it('learn which setting is missing where accounts cannot be kept', async () => {
@@ -272,7 +297,7 @@ prices:
   });
 
   it('is what is built in where there is no file', async () => {
-    const { operator } = await brokerOn({});
+    const { operator } = await brokerOn({ gateway: gatewayWith([sampleAccount('messages', 'default')]) });
     const { file } = await operator.getGatewayFile({});
     expect(file).toMatchObject({ path: '', currency: '', prices: [] });
     expect(file?.text).toContain('gpt-5.5');

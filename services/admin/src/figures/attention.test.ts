@@ -81,7 +81,7 @@ describe('attention', () => {
       'CRITICAL No limiter is ready (10.0.0.2:9090: it did not answer). /system',
     ]);
     expect(attention({ replicas: [replica(''), away] })).toEqual([
-      'WARNING 1 of 2 limiter are not ready (10.0.0.2:9090: it did not answer). /system',
+      'WARNING 1 of 2 limiter replicas is not ready (10.0.0.2:9090: it did not answer). /system',
     ]);
   });
 

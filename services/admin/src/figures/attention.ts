@@ -68,7 +68,8 @@ function replicasThatAreNotReady({ replicas }: Situation): readonly Finding[] {
     if (away.length === 0) return [];
     const problems = away.map(({ address, problem }) => `${address}: ${problem}`).join('; ');
     if (away.length === all.length) return [{ urgent: true, text: `No ${service} is ready (${problems}).` }];
-    return [{ text: `${away.length} of ${all.length} ${service} are not ready (${problems}).` }];
+    const verb = away.length === 1 ? 'is' : 'are';
+    return [{ text: `${away.length} of ${all.length} ${service} replicas ${verb} not ready (${problems}).` }];
   });
 }
 

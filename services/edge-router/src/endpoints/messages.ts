@@ -110,7 +110,7 @@ export async function countTokens(context: AdmittedRequest, peers: EndpointPeers
   const body = await readBody(request, context.bodyRules);
   const model = requiredModel(body);
   requireArray(body, 'messages', 'messages');
-  logEntry.onModel(model);
+  logEntry.onModel(model, false);
   const forwardHeaders = messagesHeaders(request);
 
   /** Returns the count as an answer of one frame. */

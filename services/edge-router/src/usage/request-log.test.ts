@@ -25,6 +25,10 @@ const answering = () => {
   return request;
 };
 
+it('knows whether the client asked for a stream, once the body is read', () => {
+  expect([new LoggedRequest().message.streamed, read().message.streamed]).toEqual([undefined, true]);
+});
+
 describe('the ending of a request', () => {
   it.each([
     ['completed when its account answered', read().lease('a').answer().end(), RequestEnding.COMPLETED],

@@ -111,8 +111,9 @@ export class RequestLogEntry {
   }
 
   /** The body is read, and names a model. */
-  onModel(model: string): void {
+  onModel(model: string, streamed: boolean): void {
     this.#timings.bodyRead = this.#now();
+    this.message.streamed = streamed;
     // A copy: a slice would keep the whole text in memory, whose length the client determines.
     this.message.model = Buffer.from(model.slice(0, longestModel)).toString();
   }

@@ -1,10 +1,16 @@
 import { type AccountConfig, type GatewayConfig, Secret, simulatedGatewayConfig } from '@gateway/config';
 
+/** A gateway that runs on the built-in simulator. */
+export const simulatedGateway: GatewayConfig = simulatedGatewayConfig('http://127.0.0.1:1');
+
 /**
- * The simulated gateway: accounts a and b in the pools responses and messages, with the classes
+ * The same with providers: accounts a and b in the pools responses and messages, with the classes
  * sterk, snel and claude.
  */
-export const sampleGateway: GatewayConfig = simulatedGatewayConfig('http://127.0.0.1:1');
+export const sampleGateway: GatewayConfig = {
+  ...simulatedGateway,
+  pools: simulatedGateway.pools.map((pool) => ({ ...pool, simulated: false })),
+};
 
 export const sampleSettings = sampleGateway.settings;
 

@@ -7,6 +7,7 @@ const pool = (name: string, format: PoolFormat): PoolConfig => ({
   format,
   ownedBy: `owner of ${name}`,
   baseUrl: 'http://127.0.0.1:1',
+  simulated: false,
   modelPatterns: [],
   modelTraits: [],
 });

@@ -18,6 +18,7 @@ const pool: PoolConfig = {
   format: 'messages',
   ownedBy: 'o',
   baseUrl: 'http://x',
+  simulated: false,
   modelPatterns: [],
   modelTraits: [
     { pattern: 'claude-9-mini', traits: withMaximum(1) },

@@ -55,7 +55,8 @@ export class AccountDirectory {
 
   gatewayWith(file: GatewayConfig): GatewayConfig {
     const ofFile = file.accounts.map((account) => this.#withUse(account));
-    return { ...file, accounts: [...ofFile, ...this.usableBeside(file)].map((account) => this.#withProblem(account)) };
+    const stored = this.usableBeside(file).map((account) => withSimulationNoted(account, file));
+    return { ...file, accounts: [...ofFile, ...stored].map((account) => this.#withProblem(account)) };
   }
 
   /** The stored accounts that can be used together with a file. */
@@ -113,7 +114,8 @@ export class AccountDirectory {
     const { state: said } = account;
     const state = useBeside(said, this.#uses.get(accountIdOf(account)));
     if (state === said) return account;
-    return { ...account, state, note: `An operator set it to ${state}; gateway.yaml has ${said}.` };
+    const beside = this.file.source === undefined ? '' : `; gateway.yaml has ${said}`;
+    return { ...account, state, note: `An operator set it to ${state}${beside}.` };
   }
 
   #withProblem(account: AccountConfig): AccountConfig {
@@ -122,6 +124,13 @@ export class AccountDirectory {
     const problem = this.#problems.get(grantIdOf({ id: accountIdOf(account), credential }));
     return problem === undefined ? account : { ...account, use: account.state, state: 'disabled', note: problem };
   }
+}
+
+/** The built-in simulator replaces providers only in a gateway that starts without any account. */
+function withSimulationNoted(account: AccountConfig, { source, pools }: GatewayConfig): AccountConfig {
+  const isSimulated = pools.some(({ name, simulated }) => name === account.pool && simulated);
+  if (source !== undefined || !isSimulated) return account;
+  return { ...account, note: 'A simulator answers for it until you restart the gateway.' };
 }
 
 function isUsable(account: AccountConfig | RefusedAccount): account is AccountConfig {

@@ -1,6 +1,10 @@
+import { create } from '@bufbuild/protobuf';
+import { usedUpAtMs } from '@gateway/presentation';
+import { QuotaWindowSchema } from '@gateway/proto/pool/v1/account_pb.js';
 import { describe, expect, it } from 'vitest';
 import { sampleAccount } from '../__fixtures__/sample-gateway.ts';
 import { toAccount } from '../accounts/account.ts';
+import { toWindowMessage } from '../rpc/account-messages.ts';
 import { healthy, type SeenWindow } from './account-health.ts';
 import type { AccountView } from './eligibility.ts';
 import { forecastsOf } from './quota-forecasts.ts';
@@ -30,6 +34,15 @@ describe('forecasts of quotas', () => {
       { pool: 'b', models: '', exhaustion: { kind: 'never' } },
       { pool: 'b', models: '*opus*', exhaustion: expect.objectContaining({ kind: 'at', window: '5h_opus' }) },
     ]);
+  });
+
+  it('of a pool of one account are those of the account', () => {
+    const message = create(QuotaWindowSchema, toWindowMessage(used(0.7)));
+    const [forecast] = forecastsOf([view('a', [used(0.7)])], nowMs);
+    expect(forecast?.exhaustion).toMatchObject({
+      kind: 'at',
+      atMs: expect.closeTo(usedUpAtMs(message, nowMs) ?? 0, 0),
+    });
   });
 
   it('do not count on accounts that are out of service', () => {

@@ -1,6 +1,6 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
-import type { AccountInput, PoolSettings } from '@gateway/config';
+import { type AccountInput, accountSourceOf, type GatewayConfig } from '@gateway/config';
 import type { StoredAccountState } from '@gateway/database';
 import {
   type AccountCredential,
@@ -20,14 +20,15 @@ import type { RefusalReason } from '../metrics.ts';
 type AccountMessage = MessageInitShape<typeof AccountSchema>;
 
 /** An account as operators see it, without its credential. */
-export function toAccountMessage(view: AccountView, nowMs: number, rules: PoolSettings): AccountMessage {
+export function toAccountMessage(view: AccountView, nowMs: number, gateway: GatewayConfig): AccountMessage {
   const { account, health, inFlight } = view;
   const { id, pool, name, note, maxConcurrency, use, isStored = false, credential } = account;
   const cooldowns = health.cooldowns.filter((cooldown) => isRunning(cooldown, nowMs));
   return {
     ...{ id, pool, name, note, inFlight, use: accountUses[use], stored: isStored, credentialKind: credential.kind },
+    source: accountSourceOf(gateway, account),
     // The state of the account as a whole: cooldowns of single models are listed separately.
-    state: AccountState[stateOf(view, { nowMs, rules }).toUpperCase() as Uppercase<AccountStateName>],
+    state: AccountState[stateOf(view, { nowMs, rules: gateway.settings }).toUpperCase() as Uppercase<AccountStateName>],
     cooldowns: cooldowns.map(({ untilMs, model, feature = '', reason, givenByProvider }) => ({
       ...{ model, feature, givenByProvider, until: timestampFromMs(untilMs) },
       reason: resultOf(reason),
@@ -51,6 +52,7 @@ export function resultOf(reason: FailureResult): AttemptResult {
 export function toRefusedMessage({ row, reason }: RefusedAccount): AccountMessage {
   return {
     ...{ id: row.account_id, pool: row.pool, name: row.name, note: refusalNotes[reason], stored: true },
+    source: 'database',
     ...{ use: accountUses[row.state], state: AccountState.DISABLED, credentialKind: row.credential_kind },
     maxInFlight: row.max_concurrency ?? 0,
   };
@@ -60,8 +62,8 @@ const refusalNotes: Readonly<Record<RefusalReason, string>> = {
   unknown_key:
     'Not used: its credential is encrypted with a key that is not among ACCOUNT_KEYS. Add the key, or replace the credential.',
   damaged: 'Not used: its database row was changed outside the gateway. Replace the credential, or remove the account.',
-  unknown_pool: 'Not used: gateway.yaml has no such pool. Add the pool, or remove the account.',
-  name_in_file: 'Not used: gateway.yaml has an account of the same name. Remove one of them.',
+  unknown_pool: 'Not used: the configuration has no such pool. Add the pool to gateway.yaml, or remove the account.',
+  name_in_file: 'Not used: the configuration has an account of the same name. Remove one of them.',
 };
 
 export function toWindowMessage(window: QuotaWindow): MessageInitShape<typeof QuotaWindowSchema> {

@@ -67,12 +67,13 @@ export function poolBrokerHandlers(broker: Broker): Handlers<typeof PoolBrokerSe
     listPools({ format: wanted }) {
       const { catalog, settings } = configuration;
       const isAny = fromProviderFormat(wanted).length === 0;
-      const pools = catalog.pools.map(({ name, ownedBy, format }) => {
+      const pools = catalog.pools.map(({ name, ownedBy, format, simulated }) => {
         const { reportedAtMs, reachable = true, cause = '', models = [] } = catalog.reportOn(name) ?? {};
         const modelsReportedAt = reportedAtMs === undefined ? undefined : timestampFromMs(reportedAtMs);
         const modelListFailure = reachable ? '' : cause || 'the model list could not be read';
         const modelCount = models.length;
-        return { name, ownedBy, format: providerFormats[format], modelsReportedAt, modelListFailure, modelCount };
+        const list = { modelsReportedAt, modelListFailure, modelCount };
+        return { name, ownedBy, format: providerFormats[format], simulated, ...list };
       });
       return {
         modelListRefreshSeconds: settings.modelListRefreshMs / 1_000,
@@ -91,12 +92,12 @@ export function poolBrokerHandlers(broker: Broker): Handlers<typeof PoolBrokerSe
     },
 
     async listAccounts({ pool }) {
-      const { accounts, settings } = configuration;
+      const { accounts } = configuration;
       const views = await readAccounts(broker, pool === '' ? accounts.all : accounts.ofPool(pool));
       const names = configuration.gateway.pools.map(({ name }) => name).filter((name) => pool === '' || name === pool);
       const pools = await Promise.all(names.map(async (name) => [name, await store.readPool(name)] as const));
       const nowMs = clock.nowMs();
-      const used = views.map((view) => toAccountMessage(view, nowMs, settings));
+      const used = views.map((view) => toAccountMessage(view, nowMs, configuration.gateway));
       const ids = new Set(used.map(({ id }) => id));
       const unused = directory.refused.map(toRefusedMessage).filter((account) => !ids.has(account.id));
       return {
@@ -113,7 +114,7 @@ export function poolBrokerHandlers(broker: Broker): Handlers<typeof PoolBrokerSe
         pool: candidate.pool.name,
         model: candidate.model,
         accounts: accounts.map(({ view, ...choice }) => ({
-          account: toAccountMessage(view, nowMs, configuration.settings),
+          account: toAccountMessage(view, nowMs, configuration.gateway),
           ...choice,
         })),
       }));

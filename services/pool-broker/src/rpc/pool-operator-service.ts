@@ -2,6 +2,7 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import {
   type AccountConfig,
   type AccountInput,
+  accountSourceOf,
   ConfigError,
   changesBetween,
   checkGatewayText,
@@ -47,6 +48,7 @@ export function poolOperatorHandlers({
   reload,
 }: PoolOperatorParts): Handlers<typeof PoolOperatorService> {
   const { configuration, directory, store, credentials, clock } = broker;
+  const sourceOf = (pool = '') => accountSourceOf(configuration.gateway, { pool });
 
   async function messageOf(accountId: string) {
     const account = configuration.accounts.configured.get(accountId);
@@ -55,7 +57,7 @@ export function poolOperatorHandlers({
       return refused && toRefusedMessage(refused);
     }
     const [view] = await readAccounts(broker, [account]);
-    return view && toAccountMessage(view, clock.nowMs(), configuration.settings);
+    return view && toAccountMessage(view, clock.nowMs(), configuration.gateway);
   }
 
   /** Earlier refusals by the account's provider or a token endpoint no longer exclude it. */
@@ -86,7 +88,10 @@ export function poolOperatorHandlers({
         throw refused(`account.pool: this pool does not exist; the pools are ${pools.join(', ')}`);
       }
       const id = accountIdOf(account);
-      if (directory.ofFile(id) !== undefined) throw refused(`account.name: gateway.yaml already has an account ${id}`);
+      if (directory.ofFile(id) !== undefined) {
+        const source = sourceOf(account.pool).replace('simulator', 'the simulator');
+        throw refused(`account.name: ${source} already has an account ${id}. Choose another name`);
+      }
       const isNew = await accounts.add(account, encryption);
       if (!isNew) throw refused(`account.name: the database already has an account ${id}`);
       await refresh();
@@ -100,7 +105,7 @@ export function poolOperatorHandlers({
       );
       await refresh();
       // It needs no database, so the operator is not sent to set one up.
-      if (directory.ofFile(accountId) !== undefined) throw notStored(accountId, otherCredential);
+      if (directory.ofFile(accountId) !== undefined) throw notStored(accountId, sourceOf(pool), 'change');
       const { accounts, encryption } = storage();
       const before = await messageOf(accountId);
       if (before === undefined) return {};
@@ -126,7 +131,7 @@ export function poolOperatorHandlers({
       await refresh();
       const row = directory.refused.find(({ row }) => row.account_id === accountId);
       const isInFile = directory.ofFile(accountId) !== undefined;
-      if (isInFile && row === undefined) throw notStored(accountId, noAccount);
+      if (isInFile && row === undefined) throw notStored(accountId, sourceOf(accountId.split('/')[0]), 'remove');
       const before = row === undefined ? await messageOf(accountId) : toRefusedMessage(row);
       if (!(await directory.stored?.remove(accountId, { keepTokens: isInFile }))) return {};
       await refresh();
@@ -191,14 +196,17 @@ function checked(input: AccountInput): AccountConfig {
   throw refused(lines.join('\n'));
 }
 
-function notStored(accountId: string, remedy: string): GatewayError {
-  return refused(`The account ${accountId} is not in the database. ${remedy}`);
+/** What a command cannot do to an account that is not in the database, and where it can be done. */
+function notStored(accountId: string, source: string, wish: 'change' | 'remove'): GatewayError {
+  if (source === 'simulator') return refused(`The account ${accountId} is simulated. It cannot be changed.`);
+  const isChange = wish === 'change';
+  const inVariable = `restart the gateway ${isChange ? 'with the new value' : 'without it'}.`;
+  const remedy =
+    source === 'gateway.yaml'
+      ? `${isChange ? 'Change its credential' : 'Remove it'} there. If it comes from an environment variable, ${inVariable}`
+      : `${isChange ? 'Change' : 'Remove'} the variable, and ${inVariable}`;
+  return refused(`The account ${accountId} is defined in ${source}. ${remedy}`);
 }
-
-const otherCredential =
-  'Change its credential in gateway.yaml. If the credential comes from an environment variable, such as OPENAI_API_KEY, restart the gateway with the new value.';
-const noAccount =
-  'Remove it from gateway.yaml. If it comes from an environment variable, such as OPENAI_API_KEY, restart the gateway without it.';
 
 function refused(text: string): GatewayError {
   return new GatewayError('invalid_request', text);

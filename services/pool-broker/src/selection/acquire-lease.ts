@@ -6,7 +6,7 @@ import { type Candidate, providerFormats } from '../catalog/catalog.ts';
 import { endProbe, startProbe } from '../health/cooldown.ts';
 import { startPoolProbe } from '../health/pool-health.ts';
 import type { Broker } from './broker.ts';
-import { skipReasonText } from './explain-model.ts';
+import { exhaustedText, skipReasonText } from './explain-model.ts';
 import { type Asking, affinityIdOf, readCandidate } from './read-candidates.ts';
 import type { CandidateView, Chosen, Examination, Selection, SelectionRequest } from './select-account.ts';
 import { askAnyway, maxPerCaller, selectAccount } from './select-account.ts';
@@ -60,7 +60,8 @@ async function leaseNext(broker: Broker, request: LeaseRequest) {
       for (const pool of new Set(candidates.map((candidate) => candidate.pool.name))) {
         broker.metrics.exhausted.inc({ pool });
       }
-      return { result: { case: 'exhausted' as const, value: { retryAt: retryAtOf(selection) } }, skipped };
+      const result = { case: 'exhausted' as const, value: { retryAt: retryAtOf(selection) } };
+      return { result, reason: exhaustedText(selection.examinations), skipped };
     }
     if (selection.kind === 'unavailable') {
       const lack = selection.lack === undefined ? Lack.UNSPECIFIED : lacks[selection.lack];
@@ -102,14 +103,21 @@ function leaseOf({ candidate, view }: Chosen, leaseId: string, { leaseTtlMs }: P
 function skippedAccounts(examinations: readonly Examination[]) {
   return examinations.flatMap(({ candidate: { candidate }, examined }) => {
     const { pool, model } = candidate;
-    const counts = new Map<string, number>();
-    for (const { skipReason } of examined) {
-      const reason = skipReason && skipReasonText(skipReason, false);
-      if (reason !== undefined) counts.set(reason, (counts.get(reason) ?? 0) + 1);
+    const groups = new Map<string, { count: number; readonly names: string[] }>();
+    for (const { skipReason, view } of examined) {
+      if (skipReason === undefined) continue;
+      const reason = skipReasonText(skipReason, false);
+      const group = groups.get(reason) ?? { count: 0, names: [] };
+      groups.set(reason, group);
+      group.count += 1;
+      if (group.names.length < mostNames) group.names.push(view.account.name);
     }
-    return [...counts].map(([reason, count]) => ({ pool: pool.name, model, reason, count }));
+    return [...groups].map(([reason, group]) => ({ pool: pool.name, model, reason, ...group }));
   });
 }
+
+/** Names of one group of skipped accounts. A large pool must not make each answer large. */
+const mostNames = 3;
 
 type Question = Asking & Pick<LeaseRequest, 'features'> & Pick<SelectionRequest, 'attempts' | 'overtakenIds'>;
 

@@ -1,10 +1,11 @@
-import { type FailureResult, isFailure, isLack } from '../accounts/attempt.ts';
+import { coolingText, failureTexts, skipTexts, spareCapacityText, untilText } from '@gateway/presentation/routing-text';
+import { isFailure, isLack } from '../accounts/attempt.ts';
 import type { Candidate } from '../catalog/catalog.ts';
 import type { Cooldown } from '../health/account-health.ts';
 import { errorAverageAt, type SkipReason } from '../health/eligibility.ts';
 import type { Broker } from './broker.ts';
 import { readCandidate } from './read-candidates.ts';
-import { askAnyway, type Selection, selectAccount } from './select-account.ts';
+import { askAnyway, type Examination, type Selection, selectAccount } from './select-account.ts';
 
 /**
  * Explains which account would serve a first request for a model now, and why the others would not.
@@ -37,12 +38,25 @@ export async function explainModel(broker: Broker, model: string, affinityKey: s
 /** Why an account that could serve the request was not chosen. */
 function passedOverText(selection: Selection | undefined, candidate: Candidate, failsTooOften: boolean): string {
   if (selection?.kind !== 'chosen') return '';
-  const { candidate: chosen, view, probe } = selection;
-  if (chosen.candidate !== candidate) return 'an earlier candidate has an account available';
-  if (chosen.boundAccountId === view.account.id) return 'the session is bound to another account';
-  if (probe) return 'the request probes whether another account has recovered';
+  const { candidate: chosen, probe } = selection;
+  const { id } = selection.view.account;
+  if (chosen.candidate !== candidate) return `an earlier candidate has an account available: ${id}`;
+  if (chosen.boundAccountId === id) return `the session is bound to ${id}`;
+  if (probe) return `the request probes whether ${id} has recovered`;
   if (failsTooOften) return 'too many of its recent attempts failed';
-  return 'another account has at least as much spare capacity';
+  return spareCapacityText(id);
+}
+
+/** Why every account is limited, if not only by its provider. Empty: only by its provider. */
+export function exhaustedText(examinations: readonly Examination[]): string {
+  const reasons = examinations.flatMap(({ examined }) => examined.map(({ skipReason }) => skipReason));
+  const kinds = new Set(reasons.flatMap((reason) => (reason?.retryAtMs === undefined ? [] : [reason.kind])));
+  const [only, ...others] = kinds;
+  if (others.length === 0 && only === 'busy')
+    return 'all eligible accounts are at their maximum of concurrent requests';
+  if (others.length === 0 && only === 'share_used_up') return skipTexts.share_used_up;
+  if (!kinds.has('busy') && !kinds.has('share_used_up')) return '';
+  return 'all eligible accounts are rate limited, busy, or reserved for other callers';
 }
 
 /**
@@ -50,45 +64,27 @@ function passedOverText(selection: Selection | undefined, candidate: Candidate, 
  * 429". Without times, accounts with the same reason can be counted together.
  */
 export function skipReasonText(skipReason: SkipReason, withTimes: boolean): string {
-  const until = (epochMs: number) => (withTimes ? ` until ${new Date(epochMs).toISOString()}` : '');
+  const shownMs = (epochMs: number) => (withTimes ? epochMs : undefined);
   switch (skipReason.kind) {
     case 'cooling':
-      return `cooling${until(skipReason.cooldown.untilMs)} ${causeText(skipReason.cooldown)}`;
+      return coolingText(causeText(skipReason.cooldown), shownMs(skipReason.cooldown.untilMs));
     case 'probing':
       return `probing${withTimes ? ': one request is testing whether it has recovered' : ''} ${causeText(skipReason.cooldown)}`;
     case 'pool_paused':
-      return `the whole pool is paused${until(skipReason.untilMs)} after ${failureWords[skipReason.cooldown.reason]}`;
+      return `the whole pool is paused${untilText(shownMs(skipReason.untilMs))} after ${failureTexts[skipReason.cooldown.reason]}`;
     case 'tried':
-      return `already tried in this request: ${isFailure(skipReason.result) ? failureWords[skipReason.result] : skipReason.result}`;
+      return `already tried in this request: ${isFailure(skipReason.result) ? failureTexts[skipReason.result] : skipReason.result}`;
     case 'disabled':
       return skipReason.note === '' ? 'disabled in the configuration' : `disabled: ${skipReason.note}`;
     default:
-      return skipReasonWords[skipReason.kind];
+      return skipTexts[skipReason.kind];
   }
 }
-
-const skipReasonWords = {
-  share_used_up: 'the pool is short of capacity, and the caller has used its share',
-  busy: 'busy: at its maximum of concurrent requests',
-  draining: 'draining: takes no new requests',
-  model_not_served: 'its configuration does not include this model',
-};
 
 function causeText({ reason, model, feature, givenByProvider, window }: Cooldown): string {
   if (isLack(reason)) return `because its provider does not offer it ${feature ?? model}`;
   const scope = model === '' ? '' : ` for ${model}`;
   const quota = window === undefined ? '' : ` of the ${window} window`;
   const source = givenByProvider ? ' (reset named by the provider)' : '';
-  return `after ${failureWords[reason]}${quota}${scope}${source}`;
+  return `after ${failureTexts[reason]}${quota}${scope}${source}`;
 }
-
-const failureWords: Readonly<Record<FailureResult, string>> = {
-  rate_limited: '429',
-  unauthorized: '401 or 403',
-  overloaded: 'overload',
-  server_error: 'server errors',
-  network_error: 'network errors',
-  timeout: 'timeouts',
-  model_unavailable: 'its provider did not offer the model to it',
-  feature_unavailable: 'its provider did not offer the feature to it',
-};

@@ -21,11 +21,12 @@ describe('an answer to Acquire', () => {
     broker = openBroker();
   });
   function openBroker(more: typeof accounts = []) {
+    return openOnly([...accounts, ...more]);
+  }
+  function openOnly(configured: typeof accounts) {
     const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
     const parts = { store: new MemoryPoolStore(clock), clock, random: () => 0 };
-    return directClient(
-      createPoolBrokerService({ gateway: gatewayWith([...accounts, ...more]) }, runtime, parts).routes[0],
-    );
+    return directClient(createPoolBrokerService({ gateway: gatewayWith(configured) }, runtime, parts).routes[0]);
   }
 
   const acquire = (affinityKey = '', attempts: readonly { lease: Lease; report: object }[] = []) =>
@@ -75,10 +76,32 @@ describe('an answer to Acquire', () => {
     ]);
   });
 
-  it('never names an account in what it says of skipped ones', async () => {
+  it('names at most three skipped accounts of a kind, and none of them in a reason', async () => {
     const first = await acquire();
     const { reason, skipped } = await acquire('', [limited(leaseOf(first))]);
     expect(JSON.stringify([reason, skipped.map((group) => group.reason)])).not.toContain(leaseOf(first).accountId);
+    expect(skipped.map(({ names }) => names)).toEqual([['a'], ['off']]);
+    broker = openBroker(
+      ['off-2', 'off-3', 'off-4'].map((name) => sampleAccount('responses', name, { state: 'disabled' })),
+    );
+    expect((await acquire()).skipped).toMatchObject([{ count: 4, names: ['off', 'off-2', 'off-3'] }]);
+  });
+
+  it('says that accounts are busy, not only limited', async () => {
+    broker = openOnly([sampleAccount('responses', 'one', { maxConcurrency: 1 })]);
+    await acquire();
+    expect(await acquire()).toMatchObject({
+      result: { case: 'exhausted' },
+      reason: 'all eligible accounts are at their maximum of concurrent requests',
+    });
+    const two = [sampleAccount('responses', 'one', { maxConcurrency: 1 }), sampleAccount('responses', 'two')];
+    broker = openOnly(two);
+    const answers = [await acquire(), await acquire()];
+    const attempt = answers.map(leaseOf).find(({ accountId }) => accountId === 'responses/two');
+    expect(await acquire('', attempt && [limited(attempt)])).toMatchObject({
+      result: { case: 'exhausted' },
+      reason: 'all eligible accounts are rate limited, busy, or reserved for other callers',
+    });
   });
 
   it('says when a request has spent its attempts, though accounts are left', async () => {

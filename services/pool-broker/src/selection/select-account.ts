@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { choiceTexts } from '@gateway/presentation/routing-text';
 import { servesModel } from '../accounts/account.ts';
 import { isLack, type Lack } from '../accounts/attempt.ts';
 import type { Candidate } from '../catalog/catalog.ts';
@@ -84,7 +85,7 @@ export function selectAccount(request: SelectionRequest): Selection | undefined 
     const choice = chooseAccount(examined, candidate, request);
     if (choice !== undefined) {
       const { view, probe = false } = choice.account;
-      const reason = probe ? 'as a recovery probe' : choice.reason;
+      const reason = probe ? choiceTexts.probe : choice.reason;
       return { kind: 'chosen', candidate, view, reason, probe, poolProbe: pool.kind === 'probe_due', examinations };
     }
     // If the whole pool is unavailable, accounts outside the sample are too.
@@ -107,7 +108,7 @@ export function askAnyway(selection: Selection, { attempts, random }: AskRequest
     const askable = examined.filter(({ lacksOnly }) => lacksOnly === true);
     const found = askable[Math.floor(random() * askable.length)];
     if (found === undefined) continue;
-    const reason = 'although no account is known to support what the request needs';
+    const reason = choiceTexts.anyway;
     return { kind: 'chosen', candidate, view: found.view, reason, probe: false, poolProbe: false, examinations };
   }
   return selection;
@@ -194,19 +195,15 @@ function chooseAccount(examined: readonly Examined[], candidate: CandidateView, 
   const { attempts, affinityKey } = request;
   const fit = examined.filter(({ skipReason }) => skipReason === undefined);
   const bound = fit.find(({ view }) => view.account.id === boundAccountId);
-  if (bound !== undefined) return { account: bound, reason: 'because its session is bound to it' };
+  if (bound !== undefined) return { account: bound, reason: choiceTexts.bound };
   // Not for a session, which would leave its account for the probe, and at most once per request.
   const mayProbeEarly = boundAccountId === undefined && attempts.length === 0;
   const early = mayProbeEarly ? drawEarly(examined, 'due', request) : undefined;
   if (early !== undefined) return early;
   const best = bestOf(fit, candidate, request);
   if (best !== undefined) {
-    const chosenBy =
-      affinityKey === '' ? 'because no account has more spare capacity' : "because its session's key prefers it";
-    return {
-      account: best,
-      reason: fit.length === 1 && sampled === undefined ? 'as the only eligible account' : chosenBy,
-    };
+    const chosenBy = affinityKey === '' ? choiceTexts.spare : choiceTexts.preferred;
+    return { account: best, reason: fit.length === 1 && sampled === undefined ? choiceTexts.only : chosenBy };
   }
   // A request that would be refused may make up to three attempts to find an account that is
   // already back.

@@ -353,6 +353,13 @@ export declare type SkippedAccounts = Message<"gateway.pool.v1.SkippedAccounts">
    * @generated from field: uint32 count = 4;
    */
   count: number;
+
+  /**
+   * The names of the first of them, at most three.
+   *
+   * @generated from field: repeated string names = 5;
+   */
+  names: string[];
 };
 
 /**

@@ -120,8 +120,8 @@ export declare type AcquireResponse = Message<"gateway.pool.v1.AcquireResponse">
   } | { case: undefined; value?: undefined };
 
   /**
-   * Why this account was leased, or why none was although one was left; for operators. Empty: no
-   * reason.
+   * Why this account was leased, or why none was if providers' limits are not the only cause; for
+   * operators. Empty: no reason.
    *
    * @generated from field: string reason = 5;
    */

@@ -128,6 +128,13 @@ export declare type RequestLogged = Message<"gateway.usage.v1.RequestLogged"> & 
    * @generated from field: gateway.limiter.v1.Refusal refusal = 16;
    */
   refusal?: Refusal | undefined;
+
+  /**
+   * Whether the client asked for a stream. Absent: the request ended before that was known.
+   *
+   * @generated from field: optional bool streamed = 17;
+   */
+  streamed?: boolean | undefined;
 };
 
 /**
@@ -335,7 +342,7 @@ export declare type NoAccount = Message<"gateway.usage.v1.NoAccount"> & {
   answered: number;
 
   /**
-   * The broker's reason, although an account was left. Empty: none was left.
+   * The broker's reason, unless it follows from the cause. Empty: none.
    *
    * @generated from field: string reason = 6;
    */

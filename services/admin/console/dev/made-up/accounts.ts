@@ -19,7 +19,10 @@ export const accountService: Partial<ServiceImpl<typeof AccountService>> = {
   },
   addAccount({ account, credential }) {
     const name = account?.name ?? '';
-    if (name === 'team-a') throw invalid({ 'account.name': 'There is an account team-a in this pool already.' });
+    if (name === 'team-a')
+      throw invalid({
+        'account.name': `gateway.yaml already has an account ${account?.pool}/team-a. Choose another name`,
+      });
     const { case: kind, value } = credential?.credential ?? {};
     if (kind === 'bearer' && String(value).length < 8)
       throw invalid({ 'credential.bearer': 'This is no token of a provider: it is too short.' });

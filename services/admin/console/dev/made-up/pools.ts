@@ -1,6 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs, timestampNow } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect';
+import { coolingText, failureTexts, skipTexts, spareCapacityText } from '@gateway/presentation';
 import type { PoolOverviewSchema, PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
 import {
   type AccountSchema,
@@ -21,10 +22,19 @@ export const poolService: Partial<ServiceImpl<typeof PoolService>> = {
   },
   explainModel({ model }) {
     if (!/gpt|gateway|claude/.test(model)) throw new ConnectError(`There is no model ${model}.`, Code.NotFound);
-    const reasons = ['', 'cooling after 429 until 14:22', 'is full: 12 of 12 requests', 'takes no part: disabled'];
-    const accounts = responses()
-      .slice(0, 4)
-      .map((account, index) => ({ account, chosen: index === 0, reason: reasons[index] ?? '' }));
+    const reasons = [
+      '',
+      coolingText(`after ${failureTexts.rate_limited}`, started + 17 * 60_000),
+      skipTexts.busy,
+      'disabled: Its workspace was disabled by the provider.',
+      skipTexts.draining,
+      spareCapacityText('responses/team-a'),
+    ];
+    const accounts = responses().map((account, index) => ({
+      account,
+      chosen: index === 0,
+      reason: reasons[index] ?? '',
+    }));
     return { candidates: [{ pool: 'responses', model: 'gpt-5.5', accounts }] };
   },
 };
@@ -67,7 +77,7 @@ function overview(only: string): MessageInitShape<typeof PoolOverviewSchema> {
       ],
     },
     {
-      pool: { name: 'research', format: ProviderFormat.RESPONSES, ownedBy: 'provider_c' },
+      pool: { name: 'research', format: ProviderFormat.RESPONSES, ownedBy: 'provider_c', simulated: true },
       accounts: [
         account('research', 'lab-1', {
           note: 'The credential was revoked on 21 Nov.',
@@ -170,6 +180,7 @@ function account(pool: string, name: string, details: Details): MessageInitShape
     inFlight,
     note,
     stored,
+    source: stored ? 'database' : 'gateway.yaml',
     maxInFlight: 12,
     credentialKind: details.credentialKind ?? 'bearer',
     cooldowns: cooling === undefined ? [] : [{ until: inMinutes(17), reason: cooling, givenByProvider: true }],

@@ -1,6 +1,7 @@
 import { create } from '@bufbuild/protobuf';
 import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect';
+import { choiceTexts, coolingText, failureTexts, skipTexts } from '@gateway/presentation';
 import {
   type RequestListing,
   RequestListingSchema,
@@ -14,21 +15,22 @@ import { LedgerOutcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { tokens } from './tokens.ts';
 
 const started = Date.now();
+const cooling = coolingText(`after ${failureTexts.rate_limited}`);
 const skipped = [
-  { pool: 'responses', model: 'gpt-5.5', reason: 'cooling after 429', count: 2 },
-  { pool: 'responses', model: 'gpt-5.5', reason: 'busy: as many requests as it takes', count: 1 },
+  { pool: 'responses', model: 'gpt-5.5', reason: cooling, count: 2, names: ['team-b', 'team-d'] },
+  { pool: 'responses', model: 'gpt-5.5', reason: skipTexts.busy, count: 1, names: ['team-c'] },
 ];
 const limited = {
   pool: 'responses',
   accountId: 'responses/team-b',
   model: 'gpt-5.5',
-  reason: 'because its session is bound to it',
+  reason: choiceTexts.bound,
 };
 const took = {
   pool: 'responses',
   accountId: 'responses/team-a',
   model: 'gpt-5.5',
-  reason: 'the least loaded of 3',
+  reason: choiceTexts.spare,
   skipped,
 };
 
@@ -110,7 +112,15 @@ const kinds: readonly object[] = [
       cause: NoAccountCause.EXHAUSTED,
       retryAt: timestampFromMs(started + 1_020_000),
       ...{ asked: 2.2, answered: 3.6 },
-      skipped: [{ pool: 'messages', model: 'claude-sonnet-5', reason: 'cooling after 429', count: 14 }],
+      skipped: [
+        {
+          pool: 'messages',
+          model: 'claude-sonnet-5',
+          reason: cooling,
+          count: 14,
+          names: ['seat-01', 'seat-02', 'seat-03'],
+        },
+      ],
     },
   },
   {
@@ -129,7 +139,7 @@ const kinds: readonly object[] = [
         pool: 'messages',
         accountId: 'messages/seat-04',
         model: 'claude-sonnet-5',
-        reason: 'the least loaded of 13',
+        reason: choiceTexts.preferred,
         asked: 3,
         acquired: 4,
         firstByte: 800,

@@ -32,22 +32,17 @@ function overview(count: number): MessageInitShape<typeof OverviewSchema> {
     attention: [
       {
         severity: Severity.CRITICAL,
-        text: 'The account responses/team-d needs a person: its workspace was disabled by the provider.',
-        link: '/pools/responses',
-      },
-      {
-        severity: Severity.CRITICAL,
-        text: 'The pool research has no available account.',
+        text: 'The pool research has no available account. Add or enable one.',
         link: '/pools/research',
       },
       {
         severity: Severity.WARNING,
-        text: 'The pool responses will have used up its 5h quotas for gpt-5.5-pro* in 38 min.',
+        text: 'The quotas of the pool responses for gpt-5.5-pro* run out in 38 minutes at the current rate.',
         link: '/pools/responses',
       },
       {
         severity: Severity.WARNING,
-        text: 'The replica edge-router 10.0.3.9:9090 is not ready: the limiter does not answer.',
+        text: '1 of 3 edge-router replicas is not ready (10.0.3.9:9090: the limiter does not answer).',
         link: '/system',
       },
     ],

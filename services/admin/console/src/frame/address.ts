@@ -9,6 +9,11 @@ export function addressOf(path: string, parameters: Parameters): string {
   return given.size === 0 ? path : `${path}?${given}`;
 }
 
+/** The page of an account's pool, which shows the account. */
+export function accountLink(accountId: string): string {
+  return addressOf(`/pools/${accountId.split('/')[0]}`, { account: accountId });
+}
+
 /**
  * The query of the address, and a function that replaces it. The hook of the same name in wouter
  * decodes the query before it parses it, which changes values that contain a percent sign.

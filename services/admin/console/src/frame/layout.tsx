@@ -10,6 +10,7 @@ import { Navigation, WhoAmI } from './navigation.tsx';
 import { Page } from './page.tsx';
 import { pages } from './pages.ts';
 import { SearchBox } from './search-box.tsx';
+import { SimulationNote } from './simulation-note.tsx';
 
 /** Navigation, search and connection state around the page. */
 export function Layout() {
@@ -48,6 +49,7 @@ export function Layout() {
       <div className="stage">
         <div className="bar-top">
           {role !== Role.UNSPECIFIED && <SearchBox />}
+          {role !== Role.UNSPECIFIED && <SimulationNote />}
           <ConnectionNote />
         </div>
         <main id="main" tabIndex={-1}>

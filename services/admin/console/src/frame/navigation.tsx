@@ -41,6 +41,7 @@ export function WhoAmI() {
   const [theme, setTheme] = useTheme();
   return (
     <div className="who">
+      <p className="faint small">Times are in {Intl.DateTimeFormat().resolvedOptions().timeZone}</p>
       <Choice className="theme" label="Theme" options={themes} value={theme} onValue={setTheme} />
       <div className="who-name">
         <div>

@@ -6,7 +6,7 @@ export function SearchBox() {
   const input = useRef<HTMLInputElement>(null);
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
-      const writing = event.target instanceof HTMLElement && event.target.closest('input, textarea, select, dialog');
+      const writing = event.target instanceof HTMLElement && event.target.closest(takesText);
       if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey || writing) return;
       event.preventDefault();
       input.current?.focus();
@@ -29,7 +29,7 @@ export function SearchBox() {
           id="search"
           name="id"
           type="search"
-          placeholder="Search ids, labels, accounts"
+          placeholder="Search ids, labels, accounts, pools"
           autoComplete="off"
           spellCheck={false}
         />
@@ -40,3 +40,6 @@ export function SearchBox() {
     </search>
   );
 }
+
+/** Where "/" is a character, not a shortcut. */
+const takesText = 'input:not([type="radio"], [type="checkbox"], [type="file"]), textarea, dialog';

@@ -1,7 +1,7 @@
 import { useMutation, useQuery } from '@connectrpc/connect-query';
 import { SessionService } from '@gateway/proto/admin/v1/session_service_pb.js';
 import { useQueryClient } from '@tanstack/react-query';
-import { useEffect, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { problemOf } from '../api/problem.ts';
 import { Button } from '../ui/button.tsx';
 import { TextField } from '../ui/field.tsx';
@@ -15,8 +15,10 @@ export function SignInPage({ hasEnded }: { readonly hasEnded: boolean }) {
   // All queries are fetched again.
   const begin = useMutation(SessionService.method.signIn, { onSuccess: () => queries.resetQueries() });
   const problem = begin.error === null ? undefined : problemOf(begin.error);
+  const field = useRef<HTMLInputElement>(null);
   useEffect(() => {
     document.title = 'Sign in · Gateway';
+    field.current?.focus();
   }, []);
   const label = data?.oidcLabel ?? '';
   const returnTo = encodeURIComponent(window.location.pathname + window.location.search);
@@ -38,6 +40,7 @@ export function SignInPage({ hasEnded }: { readonly hasEnded: boolean }) {
           </>
         )}
         <TextField
+          ref={field}
           label="Token"
           hint="An operator token (gw_a_…), or a caller's token to see its own usage and limits."
           type="password"

@@ -1,3 +1,5 @@
+import { formatClock } from './time.tsx';
+
 /** The lower and upper end of a series at each time; null if there is no value. */
 export type Layer = readonly (readonly [number, number] | null)[];
 
@@ -51,7 +53,7 @@ export function plotOf({ times, layers, width, height, kind, format }: PlotInput
   const values = Array.from({ length: Math.round(ceiling / step) + 1 }, (_, nth) => nth * step);
   const texts = values.map(format);
   const left = 10 + 6.5 * Math.max(...texts.map((text) => text.length));
-  const [right, top, bottom] = [width - 14, 8, height - 22];
+  const [right, top, bottom] = [width - 20, 8, height - 22];
   const y = (value: number) => round(bottom - (value / ceiling) * (bottom - top));
   const [first = 0, last = 0] = [times[0], times.at(-1)];
   const slot = (right - left) / Math.max(1, times.length);
@@ -94,15 +96,9 @@ export function timeTicks(
   return Array.from({ length: count }, (_, nth) => Math.ceil(first / step) * step + nth * step)
     .map((time) => ({
       x: round(left + ((time - first) / Math.max(1, last - first)) * (right - left)),
-      text: clockText(time),
+      text: formatClock(time * 1000),
     }))
     .filter(({ x }) => x > left + 12 && x < right - 4);
-}
-
-const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
-
-function clockText(seconds: number): string {
-  return clock.format(seconds * 1000);
 }
 
 /** The time nearest to a position. */

@@ -12,6 +12,8 @@ export interface Column<T> {
   readonly names?: boolean;
   /** Whether the heading is only for screen readers, for example of a column of buttons. */
   readonly labelHidden?: boolean;
+  /** On narrow screens, a row of a table with such columns takes two lines, without the others. */
+  readonly line?: 'first' | 'second';
 }
 
 interface TableProps<T> {
@@ -33,7 +35,7 @@ export function Table<T>({ caption, columns, rows, keyOf, empty }: TableProps<T>
   return (
     <div className="table-wrap">
       {/* biome-ignore lint/a11y/noRedundantRoles: see above. */}
-      <table role="table">
+      <table role="table" className={columns.some(({ line }) => line) ? 'two-lines' : undefined}>
         <caption className="hidden">{caption}</caption>
         {/* biome-ignore lint/a11y/noRedundantRoles: see above. */}
         <thead role="rowgroup">
@@ -79,6 +81,7 @@ function Cell<T>({ column, row }: { readonly column: Column<T>; readonly row: T 
       role={column.names ? 'rowheader' : 'cell'}
       scope={column.names ? 'row' : undefined}
       data-align={column.align}
+      data-line={column.line}
       data-label={column.labelHidden || column.names ? undefined : column.label}
     >
       <div className="cell">{column.render(row)}</div>

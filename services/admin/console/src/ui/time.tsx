@@ -1,6 +1,6 @@
 import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
+import { formatDuration } from '@gateway/presentation';
 import { type ReactNode, useSyncExternalStore } from 'react';
-import { formatDuration } from './numbers.ts';
 
 /** The time zone of the local days of limits and usage. */
 const dayZone = 'Europe/Amsterdam';
@@ -17,7 +17,7 @@ const clockTime = new Intl.DateTimeFormat('en-GB', { ...minute, second: '2-digit
 const dateTime = new Intl.DateTimeFormat('en-GB', { ...day, ...minute, second: '2-digit' });
 const minuteTime = new Intl.DateTimeFormat('en-GB', minute);
 const dayMinuteTime = new Intl.DateTimeFormat('en-GB', { ...day, ...minute });
-const yearTime = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' });
+const yearTime = new Intl.DateTimeFormat('en-GB', { ...day, year: 'numeric', ...minute });
 const dayTime = new Intl.DateTimeFormat('en-GB', { timeZone: dayZone, ...day, ...minute });
 const isoDay = new Intl.DateTimeFormat('en-CA', {
   timeZone: dayZone,
@@ -35,6 +35,16 @@ export function formatMoment(moment: Moment): string {
   const now = new Date();
   if (date.toDateString() === now.toDateString()) return clockTime.format(date);
   return (date.getFullYear() === now.getFullYear() ? dateTime : yearTime).format(date);
+}
+
+/** A text of the gateway with its times as in the rest of the console. */
+export function withLocalTimes(text: string): string {
+  return text.replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, (iso) => formatMoment(Date.parse(iso)));
+}
+
+/** "14:03", for axes. */
+export function formatClock(moment: Moment): string {
+  return minuteTime.format(msOf(moment));
 }
 
 /** The same to the minute, for forecasts: "14:03", "20 Nov, 14:03". */

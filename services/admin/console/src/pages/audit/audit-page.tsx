@@ -1,7 +1,7 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { useInfiniteQuery } from '@connectrpc/connect-query';
 import { type AuditEntry, AuditOutcome, AuditService } from '@gateway/proto/admin/v1/audit_service_pb.js';
-import { useSearchParams } from '../../frame/address.ts';
+import { accountLink, useSearchParams } from '../../frame/address.ts';
 import { Link } from '../../frame/link.tsx';
 import { Page, Panel } from '../../frame/page.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -9,7 +9,7 @@ import { TextField } from '../../ui/field.tsx';
 import { Answer, Empty } from '../../ui/state.tsx';
 import { Status, type Tone } from '../../ui/status.tsx';
 import { byPages, type Column, More, Table } from '../../ui/table.tsx';
-import { Time } from '../../ui/time.tsx';
+import { Time, withLocalTimes } from '../../ui/time.tsx';
 import { changesBetween } from './changes-between.ts';
 
 /** The audit log of changes and refusals. The filters are in the address. */
@@ -30,7 +30,7 @@ export function AuditPage() {
       Object.fromEntries(['search', 'since', 'until'].map((name) => [name, String(form.get(name) ?? '').trim()])),
     );
   return (
-    <Page title="Audit" about="All changes and rejected calls, newest first. Times are in your time zone.">
+    <Page title="Audit" about="All changes and rejected calls, newest first.">
       <search>
         <form className="filters" key={filters.toString()} action={filter}>
           <TextField label="Actor, action or subject" name="search" type="search" defaultValue={given('search')} />
@@ -71,11 +71,17 @@ function momentOf(text: string) {
 const columns: readonly Column<AuditEntry>[] = [
   { label: 'When', render: ({ at }) => <Time at={at} /> },
   { label: 'Who', names: true, render: (entry) => <Actor entry={entry} /> },
-  { label: 'Action', render: ({ action }) => <code>{action}</code> },
+  { label: 'Action', render: ({ action }) => <Action action={action} /> },
   { label: 'Subject', render: (entry) => <Subject entry={entry} /> },
   { label: 'Outcome', render: ({ outcome }) => <Outcome outcome={outcome} /> },
   { label: 'Before and after', render: (entry) => <WhatChanged entry={entry} /> },
 ];
+
+/** "account.replace_credential", which may break between its words. */
+function Action({ action }: { readonly action: string }) {
+  const words = action.split(/(?<=[._])/);
+  return <code>{words.flatMap((word) => [word, <wbr key={word} />])}</code>;
+}
 
 function Actor({ entry: { actor, address } }: { readonly entry: AuditEntry }) {
   return (
@@ -95,7 +101,7 @@ function Subject({ entry: { action, subject } }: { readonly entry: AuditEntry })
       </Link>
     );
   }
-  if (action.startsWith('account.')) return <Link to={`/pools/${subject.split('/')[0]}`}>{subject}</Link>;
+  if (action.startsWith('account.')) return <Link to={accountLink(subject)}>{subject}</Link>;
   return subject;
 }
 
@@ -131,9 +137,9 @@ function ChangeList({ before, after }: { readonly before: string; readonly after
     <ul className="changes">
       {changes.map(({ field, was, is }) => (
         <li key={field}>
-          <span className="faint">{field}</span> {was !== undefined && <del>{was}</del>}
+          <span className="faint">{field}</span> {was !== undefined && <del>{withLocalTimes(was)}</del>}
           {was !== undefined && is !== undefined && <span aria-hidden="true"> → </span>}
-          {is !== undefined && <ins>{is}</ins>}
+          {is !== undefined && <ins>{withLocalTimes(is)}</ins>}
         </li>
       ))}
     </ul>

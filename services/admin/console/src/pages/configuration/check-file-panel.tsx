@@ -1,4 +1,5 @@
 import { useMutation } from '@connectrpc/connect-query';
+import { formatCountOf } from '@gateway/presentation';
 import {
   type CheckConfigurationResponse,
   ConfigurationService,
@@ -69,11 +70,7 @@ function Verdict({ answer: { problems, changes, newReferences } }: { readonly an
   if (problems.length > 0) {
     return (
       <>
-        <Status tone="bad">
-          {problems.length === 1
-            ? '1 problem: the file is invalid'
-            : `${problems.length} problems: the file is invalid`}
-        </Status>
+        <Status tone="bad">{formatCountOf(problems.length, 'problem')}: the file is invalid</Status>
         <ProblemList problems={problems} />
       </>
     );

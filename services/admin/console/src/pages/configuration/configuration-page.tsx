@@ -1,11 +1,11 @@
 import { useQuery } from '@connectrpc/connect-query';
+import { formatMoney } from '@gateway/presentation';
 import { ConfigurationService } from '@gateway/proto/admin/v1/configuration_service_pb.js';
 import { Role } from '@gateway/proto/admin/v1/operator_service_pb.js';
 import type { ClassSummary, GatewayFile, ModelPrice } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { useSigned } from '../../api/session.tsx';
 import { Page, Panel } from '../../frame/page.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
-import { formatMoney } from '../../ui/numbers.ts';
 import { Answer, Empty } from '../../ui/state.tsx';
 import { Status } from '../../ui/status.tsx';
 import { type Column, Table } from '../../ui/table.tsx';

@@ -6,7 +6,7 @@ import { Empty } from '../../ui/state.tsx';
 import { Status } from '../../ui/status.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 
-/** Every setting of every service. Settings that are not at their default are highlighted. */
+/** Every setting of every service. Those with other values than their default come first. */
 export function SettingsPanel({
   settings,
   silent,
@@ -18,10 +18,9 @@ export function SettingsPanel({
   const [search, setSearch] = useState('');
   const [madeOnly, setMadeOnly] = useState(false);
   const wanted = search.trim().toLowerCase();
-  const shown = settings.filter(
-    ({ service, name, origin }) =>
-      `${service} ${name}`.toLowerCase().includes(wanted) && !(madeOnly && origin === 'default'),
-  );
+  const found = settings.filter(({ service, name }) => `${service} ${name}`.toLowerCase().includes(wanted));
+  const [changed, unchanged] = [found.filter(isChanged), found.filter((setting) => !isChanged(setting))];
+  const shown = madeOnly ? changed : [...changed, ...unchanged];
   return (
     <Panel title="Settings" aside={`${shown.length} of ${settings.length}`}>
       <div className="filters">
@@ -42,6 +41,10 @@ export function SettingsPanel({
       ))}
     </Panel>
   );
+}
+
+function isChanged({ origin }: Setting): boolean {
+  return origin !== 'default';
 }
 
 const columns: readonly Column<Setting>[] = [

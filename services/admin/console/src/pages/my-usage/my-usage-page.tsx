@@ -1,9 +1,9 @@
 import { useQuery } from '@connectrpc/connect-query';
+import { formatCount, formatCountOf, formatMoney } from '@gateway/presentation';
 import { type GetMyUsageResponse, type UsageRow, UsageService } from '@gateway/proto/admin/v1/usage_service_pb.js';
 import { TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import type { UsagePeriod } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { Fact, Page, Panel } from '../../frame/page.tsx';
-import { formatCount, formatCountOf, formatMoney } from '../../ui/numbers.ts';
 import { Answer } from '../../ui/state.tsx';
 import { DayTime, localDayOf, Time } from '../../ui/time.tsx';
 import { TokenLimits } from '../tokens/token-limits.tsx';

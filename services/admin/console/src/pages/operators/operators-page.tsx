@@ -1,11 +1,11 @@
 import { useQuery } from '@connectrpc/connect-query';
+import { formatCountOf } from '@gateway/presentation';
 import { type Operator, OperatorService } from '@gateway/proto/admin/v1/operator_service_pb.js';
 import { useState } from 'react';
 import { useSigned } from '../../api/session.tsx';
 import { Page, Panel } from '../../frame/page.tsx';
 import { roleNames } from '../../frame/role-names.ts';
 import { Button } from '../../ui/button.tsx';
-import { formatCountOf } from '../../ui/numbers.ts';
 import { Answer } from '../../ui/state.tsx';
 import { Status } from '../../ui/status.tsx';
 import { type Column, Table } from '../../ui/table.tsx';

@@ -1,6 +1,6 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt';
+import { formatCountOf } from '@gateway/presentation';
 import type { Attention, OverviewPoint, WatchOverviewResponse } from '@gateway/proto/admin/v1/system_service_pb.js';
-import { formatCountOf } from '../../ui/numbers.ts';
 
 export interface OverviewState {
   readonly points: readonly OverviewPoint[];

@@ -1,15 +1,14 @@
+import { formatCount, usedUpText } from '@gateway/presentation';
 import { PoolService, type PoolStatus } from '@gateway/proto/admin/v1/pool_service_pb.js';
 import { type Account, AccountState } from '@gateway/proto/pool/v1/account_pb.js';
 import { type QuotaForecast, QuotaOutlook } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { useLive } from '../../api/live.ts';
 import { Link } from '../../frame/link.tsx';
 import { Panel } from '../../frame/page.tsx';
-import { formatCount } from '../../ui/numbers.ts';
 import { Empty, Failure, Loading } from '../../ui/state.tsx';
 import { Status, type Tone } from '../../ui/status.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { Countdown, msOf, Time, useNowMs } from '../../ui/time.tsx';
-import { usedUpText } from '../pools/account-words.ts';
 import { PauseLine } from '../pools/pause-line.tsx';
 
 /** Every pool in a line: its accounts by state, its requests in flight, and when it runs out. */

@@ -1,8 +1,8 @@
+import { formatCompact, formatRate, formatSeconds } from '@gateway/presentation';
 import type { OverviewPoint } from '@gateway/proto/admin/v1/system_service_pb.js';
 import type { ReactNode } from 'react';
 import { Panel } from '../../frame/page.tsx';
 import { Chart, type Series } from '../../ui/chart.tsx';
-import { formatCompact, formatRate, formatSeconds } from '../../ui/numbers.ts';
 import { Empty } from '../../ui/state.tsx';
 import { msOf } from '../../ui/time.tsx';
 import { largestOf } from './overview-points.ts';

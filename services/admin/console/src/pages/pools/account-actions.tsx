@@ -93,7 +93,7 @@ function ConfirmUse({ account, use, seen, onClose }: ConfirmUseProps) {
     >
       <p>{consequences[use]}</p>
       {inFlight > 0 && use !== AccountUse.ACTIVE && <p>Requests in flight: {inFlight}. They are not interrupted.</p>}
-      {!account.stored && (
+      {account.source === 'gateway.yaml' && (
         <p>
           This account is defined in gateway.yaml. The next change of its state in that file overrides this setting.
         </p>

@@ -16,6 +16,7 @@ import {
   forecastTone,
   runningCooldowns,
   silentAccounts,
+  sourceText,
   standOf,
 } from './account-words.ts';
 
@@ -35,6 +36,16 @@ describe('the state of an account', () => {
   it('tells what an operator did from what a provider did', () => {
     expect(standOf({ state: AccountState.DISABLED, use: DISABLED })).toEqual({ tone: 'neutral', text: 'Disabled' });
     expect(standOf({ state: AccountState.DISABLED, use: ACTIVE })).toEqual({ tone: 'bad', text: 'Needs attention' });
+  });
+
+  it('comes from somewhere', () => {
+    const sources = ['database', 'gateway.yaml', 'OPENAI_API_KEY', 'simulator'];
+    expect(sources.map((source) => sourceText({ source }))).toEqual([
+      'from the database',
+      'from gateway.yaml',
+      'from OPENAI_API_KEY',
+      'from the simulator',
+    ]);
   });
 
   it('can be changed to every other state', () => {

@@ -67,6 +67,11 @@ const reasonWords: Readonly<Record<AttemptResult, string>> = {
   [AttemptResult.FEATURE_UNAVAILABLE]: 'feature not available to this account',
 };
 
+/** "from gateway.yaml", "from OPENAI_API_KEY", "from the database", "from the simulator" */
+export function sourceText({ source }: Pick<Account, 'source'>): string {
+  return `from ${source === 'database' || source === 'simulator' ? 'the ' : ''}${source}`;
+}
+
 /** The changes of its use that an operator can make, from the current use. */
 export function changesOf({ use, state }: Pick<Account, 'use' | 'state'>): readonly AccountUse[] {
   if (use === AccountUse.DISABLED) return [AccountUse.ACTIVE];
@@ -89,15 +94,6 @@ export function forecastOf({ outlook, endsAt, window }: QuotaForecast, nowMs: nu
   const atMs = msOf(endsAt);
   return atMs <= nowMs ? { kind: 'dry', window } : { kind: 'ends', window, atMs };
 }
-
-/** "5-hour quota used up"; without a window: "no account available". */
-export function usedUpText(window: string): string {
-  if (window === '') return 'no account available';
-  const [, count, unit = ''] = /^(\d+)([mhd])$/.exec(window) ?? [];
-  return `${count === undefined ? window : `${count}-${windowUnits[unit]}`} quota used up`;
-}
-
-const windowUnits: Readonly<Record<string, string>> = { m: 'minute', h: 'hour', d: 'day' };
 
 const soonMs = 3_600_000;
 

@@ -11,6 +11,7 @@ import { Form } from '../../ui/form.tsx';
 import { Answer, Empty } from '../../ui/state.tsx';
 import { Status } from '../../ui/status.tsx';
 import { Table } from '../../ui/table.tsx';
+import { withLocalTimes } from '../../ui/time.tsx';
 import { standOf } from './account-words.ts';
 
 type Asked = Readonly<Record<'model' | 'session' | 'token', string>>;
@@ -132,7 +133,11 @@ function Candidate({ candidate: { pool, model, accounts } }: { readonly candidat
           {
             label: 'Verdict',
             render: ({ chosen, reason }) =>
-              chosen ? <Status tone="good">Selected</Status> : `Skipped: ${reason || 'another account comes first'}`,
+              chosen ? (
+                <Status tone="good">Selected</Status>
+              ) : (
+                withLocalTimes(`Skipped: ${reason || 'another account comes first'}`)
+              ),
           },
         ]}
       />

@@ -1,23 +1,29 @@
-import { accountErrorText, isFailing } from '@gateway/presentation';
+import {
+  accountErrorText,
+  formatCountOf,
+  formatPercent,
+  isFailing,
+  usedUpAtMs,
+  usedUpText,
+} from '@gateway/presentation';
 import { Role } from '@gateway/proto/admin/v1/operator_service_pb.js';
 import type { PoolStatus } from '@gateway/proto/admin/v1/pool_service_pb.js';
 import {
   type Account,
   type AccountError,
   AccountState,
+  AccountUse,
   ProviderFormat,
-  type QuotaWindow,
 } from '@gateway/proto/pool/v1/account_pb.js';
 import type { QuotaForecast } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { useSigned } from '../../api/session.tsx';
 import { useSearchParams } from '../../frame/address.ts';
 import { Link } from '../../frame/link.tsx';
 import { Panel } from '../../frame/page.tsx';
-import { formatCountOf } from '../../ui/numbers.ts';
 import { Empty } from '../../ui/state.tsx';
 import { Bar, Status } from '../../ui/status.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import { Ago, Countdown, Time, useNowMs } from '../../ui/time.tsx';
+import { Ago, Countdown, Time, useNowMs, withLocalTimes } from '../../ui/time.tsx';
 import { requestsLink } from '../requests/request-search.ts';
 import { AccountActions } from './account-actions.tsx';
 import {
@@ -26,8 +32,8 @@ import {
   forecastTone,
   runningCooldowns,
   silentAccounts,
+  sourceText,
   standOf,
-  usedUpText,
 } from './account-words.ts';
 import { PauseLine } from './pause-line.tsx';
 
@@ -43,7 +49,7 @@ export function PoolPanel({ status }: { readonly status: PoolStatus }) {
   return (
     <Panel
       title={title}
-      aside={`${format}, ${available} of ${formatCountOf(accounts.length, 'account')} available`}
+      aside={`${pool?.simulated ? 'Simulated provider, ' : ''}${format}, ${available} of ${formatCountOf(accounts.length, 'account')} available`}
       wide
     >
       <ul className="forecasts">
@@ -63,7 +69,7 @@ export function PoolPanel({ status }: { readonly status: PoolStatus }) {
         {pool?.modelsReportedAt === undefined && (
           <li>
             <Status tone="warn">No model list</Status> The provider's model list has not been read yet. Until then, the
-            models in gateway.yaml are routed.
+            configured models are routed.
           </li>
         )}
       </ul>
@@ -131,17 +137,17 @@ const columns: readonly Column<Account>[] = [
   {
     label: 'Account',
     names: true,
-    render: ({ id, name, stored, credentialKind }) => (
+    render: ({ id, name, source, credentialKind }) => (
       <>
         <AccountName id={id} name={name} />
         <div className="faint small nowrap">
-          {credentialKind.replace('_', ' ')}, {stored ? 'added here' : 'in gateway.yaml'}
+          {credentialKind.replace('_', ' ')}, {sourceText({ source })}
         </div>
       </>
     ),
   },
   { label: 'State', render: (account) => <Stand account={account} /> },
-  { label: 'Quotas used', render: ({ windows }) => <Quotas windows={windows} /> },
+  { label: 'Quotas used', render: (account) => <Quotas account={account} /> },
   {
     label: 'In flight',
     render: ({ id, inFlight, maxInFlight }) => (
@@ -192,7 +198,7 @@ function Stand({ account }: { readonly account: Account }) {
           )}
         </p>
       ))}
-      {account.note !== '' && <p className="small">{account.note}</p>}
+      {account.note !== '' && <p className="small">{withLocalTimes(account.note)}</p>}
       {account.lastError !== undefined && <LastError error={account.lastError} />}
     </div>
   );
@@ -208,24 +214,39 @@ function LastError({ error }: { readonly error: AccountError }) {
   );
 }
 
-function Quotas({ windows }: { readonly windows: readonly QuotaWindow[] }) {
+/**
+ * How much of each quota is used, and when it is used up or resets, whichever comes first. An
+ * account out of service uses no more.
+ */
+function Quotas({ account: { windows, use } }: { readonly account: Account }) {
+  const nowMs = useNowMs();
   if (windows.length === 0) return <span className="faint">None reported</span>;
   return (
     <ul className="quotas">
-      {windows.map(({ name, models, usedFraction, resetsAt }) => (
-        <li key={`${name} ${models}`}>
-          <span title={models === '' ? undefined : `for ${models}`}>{name}</span>
-          <Bar share={usedFraction} label={`${name}${models && ` for ${models}`}: quota used`} />
-          <b>{Math.round(usedFraction * 100)} %</b>
-          <span className="faint">
-            {resetsAt !== undefined && (
-              <>
-                resets in <Countdown to={resetsAt} />
-              </>
+      {windows.map((window) => {
+        const { name, models, usedFraction, resetsAt } = window;
+        const atMs = use === AccountUse.ACTIVE ? usedUpAtMs(window, nowMs) : undefined;
+        return (
+          <li key={`${name} ${models}`}>
+            <span title={models === '' ? undefined : `for ${models}`}>{name}</span>
+            <Bar share={usedFraction} label={`${name}${models && ` for ${models}`}: quota used`} />
+            <b>{formatPercent(usedFraction)}</b>
+            {atMs !== undefined && atMs > nowMs ? (
+              <span className="warn-text" title={`At the current rate: ${usedUpText(name)}`}>
+                used up at <Time at={atMs} toMinute />
+              </span>
+            ) : (
+              <span className="faint">
+                {resetsAt !== undefined && (
+                  <>
+                    resets in <Countdown to={resetsAt} />
+                  </>
+                )}
+              </span>
             )}
-          </span>
-        </li>
-      ))}
+          </li>
+        );
+      })}
     </ul>
   );
 }

@@ -4,11 +4,14 @@ import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
  * A command that sends a request to the same model at the same endpoint. The prompt is not known
  * here, and the reader uses a token of their own.
  */
-export function repeatAsCurl({ endpoint, model }: Pick<RequestLogged, 'endpoint' | 'model'>, address: string): string {
-  const header = endpoint.startsWith('/v1/messages') ? 'x-api-key: $TOKEN' : 'authorization: Bearer $TOKEN';
-  const body = JSON.stringify({ model: model || '…', ...bodies[endpoint] });
+export function repeatAsCurl({ endpoint, model, streamed = true }: Repeatable, address: string): string {
+  const header = endpoint.startsWith('/v1/messages')
+    ? 'x-api-key: $GATEWAY_TOKEN'
+    : 'authorization: Bearer $GATEWAY_TOKEN';
+  const stream = streamed && mayStream.includes(endpoint) ? { stream: true } : {};
+  const body = JSON.stringify({ model: model || '…', ...bodies[endpoint], ...stream });
   const lines = [
-    `curl -N ${quoted(`${address}${endpoint}`)}`,
+    `curl${streamed ? ' -N' : ''} ${quoted(`${address}${endpoint}`)}`,
     `-H "${header}"`,
     `-H 'content-type: application/json'`,
     `-d ${quoted(body)}`,
@@ -19,11 +22,19 @@ export function repeatAsCurl({ endpoint, model }: Pick<RequestLogged, 'endpoint'
 const messages = [{ role: 'user', content: '…' }];
 
 const bodies: Readonly<Record<string, object>> = {
-  '/v1/chat/completions': { messages, stream: true },
-  '/v1/messages': { max_tokens: 1024, messages, stream: true },
+  '/v1/chat/completions': { messages },
+  '/v1/messages': { max_tokens: 1024, messages },
   '/v1/messages/count_tokens': { messages },
   '/v1/responses': { input: [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: '…' }] }] },
 };
+
+type Repeatable = Pick<RequestLogged, 'endpoint' | 'model'> & {
+  /** Undefined: unknown. */
+  readonly streamed?: boolean | undefined;
+};
+
+/** An answer to a Responses request is always a stream; a count of tokens never is. */
+const mayStream = ['/v1/chat/completions', '/v1/messages'];
 
 /** Quotes a text for a POSIX shell: clients choose the model's name. */
 function quoted(text: string): string {

@@ -1,6 +1,7 @@
 import { noAccountText, skippedText } from '@gateway/presentation';
 import type { SkippedAccounts } from '@gateway/proto/pool/v1/account_pb.js';
 import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
+import { accountLink } from '../../frame/address.ts';
 import { Link } from '../../frame/link.tsx';
 import { Status } from '../../ui/status.tsx';
 import { attemptText, attemptTone, attemptWord, wording } from './request-words.ts';
@@ -28,7 +29,7 @@ export function RequestDecisions({
       {attempts.map((attempt) => (
         <li key={attempt.asked}>
           <p className="row">
-            <Link to={`/pools/${attempt.pool}`}>{attempt.accountId}</Link>
+            <Link to={accountLink(attempt.accountId)}>{attempt.accountId}</Link>
             <span className="faint">{attempt.model}</span>
             <Status tone={attemptTone(attempt)}>{attemptWord(attempt)}</Status>
           </p>

@@ -31,15 +31,15 @@ export function RequestFilterForm({ filters, problem }: RequestFilterFormProps) 
   });
   return (
     <Form className="filters" aria-label="Filters" onSubmit={() => navigate(requestsLink(draft))}>
-      <SelectField label="Outcome" {...choice('kind')}>
-        <option value="">All</option>
+      <SelectField label="Show" {...choice('kind')}>
+        <option value="">All requests</option>
         {kinds.map(({ value, label }) => (
           <option key={value} value={value}>
             {label}
           </option>
         ))}
       </SelectField>
-      <SelectField label="Status" {...choice('status')}>
+      <SelectField label="HTTP status" {...choice('status')}>
         <option value="">All</option>
         {[...new Set([...statuses, draft.status])].filter(Boolean).map((status) => (
           <option key={status}>{status}</option>

@@ -1,15 +1,15 @@
 import { useQuery } from '@connectrpc/connect-query';
-import { verdictText } from '@gateway/presentation';
+import { answererOf, formatCount, formatCountOf, formatMoney, verdictText } from '@gateway/presentation';
 import { ConfigurationService } from '@gateway/proto/admin/v1/configuration_service_pb.js';
 import type { GetRequestResponse } from '@gateway/proto/admin/v1/request_service_pb.js';
 import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { LedgerOutcome, type UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { useParams } from 'wouter';
+import { accountLink } from '../../frame/address.ts';
 import { Link } from '../../frame/link.tsx';
 import { Fact, Page, Panel } from '../../frame/page.tsx';
 import { CodeBlock } from '../../ui/code-block.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
-import { formatCount, formatCountOf, formatMoney } from '../../ui/numbers.ts';
 import { Empty, NoAnswer } from '../../ui/state.tsx';
 import { Status } from '../../ui/status.tsx';
 import { Time } from '../../ui/time.tsx';
@@ -102,8 +102,20 @@ function Summary({ request, tokenLabel }: { readonly request: RequestLogged; rea
         <Fact name="Model">
           {model === '' ? 'unknown (the body was not read)' : <code>{model}</code>} at <code>{endpoint}</code>
         </Fact>
+        <AnswererFact answerer={answererOf(request, undefined)} />
       </dl>
     </section>
+  );
+}
+
+/** The account that answered, or the one that was tried last. */
+function AnswererFact({ answerer }: { readonly answerer: ReturnType<typeof answererOf> }) {
+  if (answerer === undefined) return <Fact name="Answered by">No account</Fact>;
+  const { label, accountId, model } = answerer;
+  return (
+    <Fact name={label}>
+      <Link to={accountLink(accountId)}>{accountId}</Link>, <code>{model}</code>
+    </Fact>
   );
 }
 
@@ -167,9 +179,7 @@ function UsagePanel({
         {recorded !== undefined && (
           <>
             <Fact name="Ledger outcome">{outcomes[recorded.outcome]}</Fact>
-            <Fact name="Answered by">
-              {recorded.accountId === '' ? 'No account' : `${recorded.model} with ${recorded.accountId}`}
-            </Fact>
+            {request === undefined && <AnswererFact answerer={answererOf(undefined, recorded)} />}
           </>
         )}
       </dl>
@@ -184,7 +194,7 @@ function RepeatPanel({ request }: { readonly request: RequestLogged }) {
     <Panel title="Repeat this request" aside={<CopyButton text={text} what="command" />}>
       <CodeBlock label="Command" text={text} />
       <p className="faint small">
-        The gateway does not store prompts: insert your own text. Set $TOKEN to one of your tokens.
+        The gateway does not store prompts: insert your own text. Set GATEWAY_TOKEN to one of your tokens.
       </p>
     </Panel>
   );

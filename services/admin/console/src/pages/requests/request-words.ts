@@ -1,4 +1,4 @@
-import { attemptResultText, type Wording } from '@gateway/presentation';
+import { attemptResultText, formatSeconds, type Wording } from '@gateway/presentation';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import {
   CancelReason,
@@ -6,7 +6,6 @@ import {
   RequestEnding,
   type RequestLogged,
 } from '@gateway/proto/usage/v1/request_log_pb.js';
-import { formatSeconds } from '../../ui/numbers.ts';
 import type { Tone } from '../../ui/status.tsx';
 import { formatMoment } from '../../ui/time.tsx';
 

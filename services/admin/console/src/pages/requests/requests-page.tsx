@@ -1,4 +1,5 @@
 import { useInfiniteQuery } from '@connectrpc/connect-query';
+import { formatCompact, formatCount, formatCountOf } from '@gateway/presentation';
 import { type RequestListing, RequestService } from '@gateway/proto/admin/v1/request_service_pb.js';
 import { useEffect, useMemo, useState } from 'react';
 import { useLive } from '../../api/live.ts';
@@ -8,7 +9,6 @@ import { Link } from '../../frame/link.tsx';
 import { Page } from '../../frame/page.tsx';
 import { Button } from '../../ui/button.tsx';
 import { ExportLinks } from '../../ui/export-links.tsx';
-import { formatCompact, formatCount } from '../../ui/numbers.ts';
 import { Answer, Empty } from '../../ui/state.tsx';
 import { Status } from '../../ui/status.tsx';
 import { byPages, type Column, More, Table } from '../../ui/table.tsx';
@@ -130,6 +130,7 @@ const columns: readonly Column<RequestListing>[] = [
   {
     label: 'Received',
     names: true,
+    line: 'first',
     render: ({ request }) => (
       <Link className="nowrap" to={`/requests/${request?.requestId}`}>
         <Time at={request?.receivedAt} />
@@ -138,11 +139,12 @@ const columns: readonly Column<RequestListing>[] = [
   },
   {
     label: 'Ending',
+    line: 'first',
     render: ({ request }) => {
       if (request === undefined) return null;
       const { tone, text } = endingOf(request);
       return (
-        <span className="row">
+        <span className="ending-cell">
           <Status tone={tone}>{text}</Status>
           {request.errorCode !== '' && <code className="small">{request.errorCode}</code>}
         </span>
@@ -151,18 +153,20 @@ const columns: readonly Column<RequestListing>[] = [
   },
   {
     label: 'Token',
+    line: 'second',
     render: ({ request, tokenLabel }) => (
       <Link to={requestsLink({ token: request?.tokenId ?? '' })}>{tokenLabel || request?.tokenId.slice(0, 8)}</Link>
     ),
   },
   {
     label: 'Model',
-    render: ({ request }) =>
-      request?.model ? <div className="clipped model">{request.model}</div> : <span className="faint">Unknown</span>,
-  },
-  {
-    label: 'Endpoint',
-    render: ({ request }) => <span className="faint nowrap">{request?.endpoint.replace(/^\/v1\//, '')}</span>,
+    line: 'second',
+    render: ({ request }) => (
+      <>
+        <div className="clipped model">{request?.model || <span className="faint">Unknown</span>}</div>
+        <div className="faint small endpoint">{request?.endpoint.replace(/^\/v1\//, '')}</div>
+      </>
+    ),
   },
   {
     label: 'Accounts',
@@ -172,7 +176,7 @@ const columns: readonly Column<RequestListing>[] = [
       return (
         <>
           {last}
-          {before > 0 && <span className="faint"> after {before === 1 ? '1 other' : `${before} others`}</span>}
+          {before > 0 && <span className="faint"> after {formatCountOf(before, 'other')}</span>}
         </>
       );
     },
@@ -184,15 +188,19 @@ const columns: readonly Column<RequestListing>[] = [
       <span className={request?.slow ? 'slow' : undefined}>{durationOrDash(request?.times?.firstByte)}</span>
     ),
   },
-  { label: 'Duration', align: 'end', render: ({ request }) => durationOrDash(request?.times?.ended) },
   {
-    label: 'Tokens',
+    label: 'Duration',
     align: 'end',
+    line: 'first',
+    render: ({ request }) => durationOrDash(request?.times?.ended),
+  },
+  {
+    label: 'Tokens in / out',
+    align: 'end',
+    line: 'second',
     render: ({ request }) => {
       const usage = request?.usage;
-      return usage === undefined
-        ? '–'
-        : `${formatCompact(usage.inputTokens)} in, ${formatCompact(usage.outputTokens)} out`;
+      return usage === undefined ? '–' : `${formatCompact(usage.inputTokens)} / ${formatCompact(usage.outputTokens)}`;
     },
   },
 ];

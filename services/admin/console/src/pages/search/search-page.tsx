@@ -9,12 +9,7 @@ import { Link } from '../../frame/link.tsx';
 import { Page } from '../../frame/page.tsx';
 import { Empty, Failure, Loading } from '../../ui/state.tsx';
 import { useRequest } from '../requests/use-request.ts';
-
-interface Hit {
-  readonly to: string;
-  readonly kind: string;
-  readonly name: string;
-}
+import { type Hit, hitsInPool } from './hits.ts';
 
 /** Finds objects by an id, the beginning of one, or a label. Opens a single hit at once. */
 export function SearchPage() {
@@ -57,20 +52,10 @@ export function SearchPage() {
       )}
       {!waiting && hits.length === 0 && failed === undefined && (
         <Empty title="No results">
-          Enter a request id (the x-request-id header, or chatcmpl-…), a token's label or the beginning of its id, or an
-          account such as responses/team-a. The request log keeps requests for a limited number of days.
+          Enter a request id (the x-request-id header, or chatcmpl-…), a token's label or the beginning of its id, or
+          any part of the name of an account or pool. The request log keeps requests for a limited number of days.
         </Empty>
       )}
     </Page>
   );
-}
-
-function hitsInPool(pool: string, accounts: readonly { readonly id: string }[], text: string): readonly Hit[] {
-  const own = accounts
-    .filter(({ id }) => id.includes(text))
-    .map(({ id }) => ({ to: `/pools/${pool}?account=${encodeURIComponent(id)}`, kind: 'Account', name: id }));
-  const [account] = own;
-  if (pool === text || (own.length > 1 && own.length === accounts.length))
-    return [{ to: `/pools/${pool}`, kind: 'Pool', name: pool }];
-  return account === undefined ? [] : own;
 }

@@ -1,7 +1,7 @@
 import { useQuery } from '@connectrpc/connect-query';
+import { formatBytes, formatCompact, formatCountOf, formatPercent, formatRate } from '@gateway/presentation';
 import { type Replica, SystemService } from '@gateway/proto/admin/v1/system_service_pb.js';
 import { Page, Panel } from '../../frame/page.tsx';
-import { formatBytes, formatCount, formatPercent, formatRate } from '../../ui/numbers.ts';
 import { Answer, Empty } from '../../ui/state.tsx';
 import { Status } from '../../ui/status.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
@@ -41,11 +41,9 @@ function Summary({ replicas }: { readonly replicas: readonly Replica[] }) {
       <Status tone={ready === replicas.length ? 'good' : 'bad'}>
         {ready} of {replicas.length} ready
       </Status>
-      {versions.length === 1 ? (
-        <Status tone="neutral">version {versions[0]}</Status>
-      ) : (
-        <Status tone="warn">
-          {versions.length} versions: {versions.join(', ')}
+      {versions.length > 0 && (
+        <Status tone={versions.length === 1 ? 'neutral' : 'warn'}>
+          {formatCountOf(versions.length, 'version')}: {versions.join(', ')}
         </Status>
       )}
     </div>
@@ -93,7 +91,7 @@ function Figures({ figures }: { readonly figures: Readonly<Record<string, number
     <ul className="figures">
       {entries.map(([name, value]) => (
         <li key={name}>
-          {name.replaceAll('_', ' ')} <b>{Number.isInteger(value) ? formatCount(value) : formatRate(value)}</b>
+          {name.replaceAll('_', ' ')} <b>{Number.isInteger(value) ? formatCompact(value) : formatRate(value)}</b>
         </li>
       ))}
     </ul>

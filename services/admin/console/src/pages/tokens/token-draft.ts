@@ -1,9 +1,9 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { formatCount } from '@gateway/presentation';
 import type { UpdateTokenRequestSchema } from '@gateway/proto/admin/v1/token_service_pb.js';
 import { type Token, TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { type Limits, LimitsSchema } from '@gateway/proto/limiter/v1/limit_pb.js';
-import { formatCount } from '../../ui/numbers.ts';
 import { formatMoment, msOf } from '../../ui/time.tsx';
 
 /** The typed fields of a token. Empty limits are none; an empty expiry is never. */

@@ -1,4 +1,5 @@
 import { useQuery } from '@connectrpc/connect-query';
+import { formatCompact } from '@gateway/presentation';
 import { Role } from '@gateway/proto/admin/v1/operator_service_pb.js';
 import { type TokenListing, TokenService } from '@gateway/proto/admin/v1/token_service_pb.js';
 import { type Token, TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
@@ -10,7 +11,6 @@ import { Fact, Page, Panel } from '../../frame/page.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Chart } from '../../ui/chart.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
-import { formatCompact } from '../../ui/numbers.ts';
 import { Empty, NoAnswer, OutOfDate } from '../../ui/state.tsx';
 import { Status } from '../../ui/status.tsx';
 import { localDayOf, Time } from '../../ui/time.tsx';

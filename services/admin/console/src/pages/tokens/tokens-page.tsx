@@ -1,4 +1,5 @@
 import { useInfiniteQuery } from '@connectrpc/connect-query';
+import { formatCompact } from '@gateway/presentation';
 import { Role } from '@gateway/proto/admin/v1/operator_service_pb.js';
 import { type TokenListing, TokenService } from '@gateway/proto/admin/v1/token_service_pb.js';
 import { TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
@@ -11,7 +12,6 @@ import { Button } from '../../ui/button.tsx';
 import { Sparkline } from '../../ui/chart.tsx';
 import { CheckField, TextField } from '../../ui/field.tsx';
 import { Form } from '../../ui/form.tsx';
-import { formatCompact } from '../../ui/numbers.ts';
 import { Answer, Empty } from '../../ui/state.tsx';
 import { Status } from '../../ui/status.tsx';
 import { byPages, type Column, More, Table } from '../../ui/table.tsx';
@@ -40,7 +40,7 @@ export function TokensPage() {
       actions={
         may(Role.OPERATOR) && (
           <Link className="button primary" to="/tokens/new">
-            Issue token{' '}
+            Issue token
           </Link>
         )
       }

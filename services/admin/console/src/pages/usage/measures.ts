@@ -1,6 +1,6 @@
+import { formatCompact, formatCount, formatMoney } from '@gateway/presentation';
 import type { Cost, UsageRow } from '@gateway/proto/admin/v1/usage_service_pb.js';
 import type { UsageTotals } from '@gateway/proto/usage/v1/usage_service_pb.js';
-import { formatCompact, formatCount, formatMoney } from '../../ui/numbers.ts';
 
 /** A measure of usage. */
 export type MeasureName = 'tokens' | 'requests' | 'money';

@@ -1,6 +1,7 @@
+import { formatCount, formatCountOf, formatMoney } from '@gateway/presentation';
 import type { UsageRow } from '@gateway/proto/admin/v1/usage_service_pb.js';
+import { accountLink } from '../../frame/address.ts';
 import { Link } from '../../frame/link.tsx';
-import { formatCount, formatCountOf, formatMoney } from '../../ui/numbers.ts';
 import { Empty } from '../../ui/state.tsx';
 import { Bar } from '../../ui/status.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
@@ -100,7 +101,7 @@ function Key({ row: { usage, tokenLabel }, question }: { readonly row: UsageRow;
       return accountId === '' ? (
         <span className="faint">No account recorded</span>
       ) : (
-        <Link to={`/pools/${accountId.split('/')[0]}`}>{accountId}</Link>
+        <Link to={accountLink(accountId)}>{accountId}</Link>
       );
     case 'model':
       return (

@@ -1,6 +1,6 @@
+import { formatCount, formatCountOf, formatMoney } from '@gateway/presentation';
 import type { UsageRow } from '@gateway/proto/admin/v1/usage_service_pb.js';
 import type { ReactNode } from 'react';
-import { formatCount, formatCountOf, formatMoney } from '../../ui/numbers.ts';
 import { changeText, sumOf } from './measures.ts';
 import type { UsageQuestion } from './usage-question.ts';
 

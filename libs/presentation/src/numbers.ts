@@ -1,4 +1,9 @@
-/** Numbers as operators read them: grouped by thin spaces, never ambiguous between "." and ",". */
+/*
+ * Numbers as operators read them. Counts of the ledger and settings are exact. Live figures, axes
+ * and cells of lists are exact below 10 000, and have three significant digits above. Groups are
+ * separated by thin spaces, which are never confused with a decimal sign.
+ */
+
 const grouped = new Intl.NumberFormat('en-GB', { maximumFractionDigits: 0 });
 const compact = new Intl.NumberFormat('en-US', { notation: 'compact', maximumSignificantDigits: 3 });
 
@@ -7,17 +12,17 @@ export function formatCount(count: number | bigint): string {
   return grouped.format(count).replaceAll(',', '\u202f');
 }
 
-/** "1 request", "1 234 requests" */
-export function formatCountOf(count: number | bigint, noun: string): string {
-  return `${formatCount(count)} ${noun}${Number(count) === 1 ? '' : 's'}`;
+/** "1 request", "1 234 requests", "2 replicas are", "1 replica is" */
+export function formatCountOf(count: number | bigint, one: string, many = `${one}s`): string {
+  return `${formatCount(count)} ${Number(count) === 1 ? one : many}`;
 }
 
-/** 1.23M */
+/** 482, 9 999, 12.3k, 1.23M */
 export function formatCompact(count: number | bigint): string {
-  return compact.format(count).replace('K', 'k');
+  return count < 9_999.5 ? formatCount(count) : compact.format(count).replace('K', 'k');
 }
 
-/** 0.25, 3.1, 482, 1.18k: only significant digits. */
+/** 0.25, 3.1, 482, 12.3k: only significant digits. */
 export function formatRate(perSecond: number): string {
   if (perSecond === 0) return '0';
   if (perSecond < 0.01) return '< 0.01';
