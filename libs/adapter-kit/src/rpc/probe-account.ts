@@ -1,6 +1,7 @@
 import { GatewayError } from '@gateway/errors';
 import type { AdapterService } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import type { Handlers } from '@gateway/rpc';
+import { monotonicMs } from '@gateway/time';
 import type { AdapterContext } from '../adapter-context.ts';
 import type { ProviderAccount } from '../credentials/credential-cache.ts';
 import { UpstreamError } from '../upstream/upstream-exchange.ts';
@@ -13,9 +14,9 @@ import { modelListCause, readModelListOf } from './list-models.ts';
 export function probeAccount(context: AdapterContext): Handlers<typeof AdapterService>['probeAccount'] {
   return async ({ accountId }, { signal }) => {
     const account = await currentAccount(context, accountId);
-    const startedMs = performance.now();
+    const startedMs = monotonicMs();
     const answer = await answerOf(context, account, signal);
-    return { ...answer, durationMs: Math.max(1, Math.round(performance.now() - startedMs)) };
+    return { ...answer, durationMs: Math.max(1, Math.round(monotonicMs() - startedMs)) };
   };
 }
 
