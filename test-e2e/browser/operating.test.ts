@@ -39,6 +39,7 @@ describe('an operator', () => {
       await button(page, 'Issue token').click();
       const secret = await page.locator('.secret code').first().textContent();
       expect(secret).toMatch(/^gw_s_/);
+      expect(await page.getByText('Another valid token').count()).toBe(0);
       await page.getByRole('radio', { name: 'Codex' }).check();
       const settings = await page.getByRole('region', { name: 'Settings for Codex' }).textContent();
       expect(settings).toContain('wire_api = "responses"');
@@ -47,6 +48,13 @@ describe('an operator', () => {
       await page.goBack();
       await button(page, 'Issue token').waitFor();
       expect(await page.content()).not.toContain(secret);
+    }));
+
+  it('learns that another valid token has the label of the new one', () =>
+    as('gw_a_operator', '/tokens/new', async (page) => {
+      await page.getByLabel('Label').fill('nightly batch');
+      await button(page, 'Issue token').click();
+      await isThere(page, 'Another valid token has the label nightly batch.');
     }));
 
   it("sees another person's changes of a token, and saves on top of them", () =>

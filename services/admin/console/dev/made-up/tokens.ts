@@ -54,8 +54,9 @@ export const tokenService: Partial<ServiceImpl<typeof TokenService>> = {
     if (label.trim() === '') throw invalid({ label: 'Give it a name of 1 to 100 characters.' });
     if (label === 'taken') throw invalid({ label: 'There is a token of that name. Choose another one.' });
     const issued = token(crypto.randomUUID(), label, { kind, limits, note, expiresAt, createdAt: timestampNow() });
+    const labelIsInUse = tokens.some((other) => other.label === label && other.revokedAt === undefined);
     tokens.unshift(issued);
-    return { token: issued, tokenText: madeUpText };
+    return { token: issued, tokenText: madeUpText, labelIsInUse };
   },
   updateToken({ tokenId, label, limits, note, expiresAt, clearExpiry, expectedRevision }) {
     const changed = tokenOf(tokenId);

@@ -39,11 +39,17 @@ export function IssueTokenPage() {
   );
 }
 
-function Issued({ token, tokenText }: IssueTokenResponse) {
+function Issued({ token, tokenText, labelIsInUse }: IssueTokenResponse) {
   return (
     <Page title={`Token for ${token?.label}`} about={<Link to={`/tokens/${token?.tokenId}`}>Token details</Link>}>
       <Panel title="Token" wide>
         <NewTokenText text={tokenText} />
+        {labelIsInUse && (
+          <p role="status">
+            Another valid token has the label {token?.label}. To tell them apart, rename this one under{' '}
+            <Link to={`/tokens/${token?.tokenId}`}>Token details</Link>.
+          </p>
+        )}
       </Panel>
       <Panel title="Set up a client" wide>
         <ClientSetup />
