@@ -152,9 +152,9 @@ describe('the model list reporter', () => {
     pools = ['empty', 'a'];
     const noted = vi.spyOn(logger, 'info');
     await using _ = startReporter();
-    await expect.poll(() => reports).toContain('empty: unreachable, the pool has no usable account.');
+    await expect.poll(() => reports).toContain('empty: unreachable, the pool has no usable account');
     expect(noted.mock.calls.map(([facts]) => facts)).toEqual([
-      { subject: 'pool empty', reason: 'the pool has no usable account.' },
+      { subject: 'pool empty', reason: 'the pool has no usable account' },
     ]);
     expect(warned).not.toHaveBeenCalled();
   });
