@@ -1,0 +1,48 @@
+import type { RecordedRequest } from '@gateway/simulator';
+import type { ClientRequest } from '../clients/client.ts';
+
+/** A row of the ledger. */
+export interface LedgerRow {
+  readonly requestId: string;
+  readonly tokenId: string;
+  readonly localDay: string;
+  readonly model: string;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly estimated: boolean;
+  readonly outcome: string;
+}
+
+/** All that a run leaves for the checkers, after the gateway has been quiet for a while. */
+export interface Evidence {
+  readonly requests: readonly ClientRequest[];
+  /** What the providers recorded, by the marker in the text. */
+  readonly attempts: ReadonlyMap<string, readonly RecordedRequest[]>;
+  readonly rows: readonly LedgerRow[];
+  /** Tokens by token id, as the daily sums have them. */
+  readonly dailyTokens: ReadonlyMap<string, number>;
+  readonly localDay: string;
+  /** Today's tokens by token id, as the limiter's counter has them; only counters that are loaded. */
+  readonly counterTokens: ReadonlyMap<string, number>;
+  /** Leases that are still taken, by account. */
+  readonly leases: ReadonlyMap<string, number>;
+  /** Requests that edges still work on, by process. */
+  readonly activeRequests: ReadonlyMap<string, number>;
+  /** Usage that has not reached the ledger: in outboxes, and in the stream. */
+  readonly undelivered: ReadonlyMap<string, number>;
+  /** Whether Redis lost acknowledged writes, so that windows may be too full by what it lost. */
+  readonly hasRedisLostWrites: boolean;
+  readonly uncaught: readonly string[];
+}
+
+/** One promise of the gateway, and how to see that it was broken. */
+export interface Checker {
+  readonly promise: string;
+  /** What broke the promise, for people. */
+  check(evidence: Evidence): readonly string[];
+}
+
+/** Whether a request got an answer: the status and at least the start of the body. */
+export function isAnswered({ status }: ClientRequest): boolean {
+  return status === 200;
+}

@@ -1,0 +1,101 @@
+import type { RecordedRequest, Simulator } from '@gateway/simulator';
+import { localDayOf } from '@gateway/time';
+import type { Evidence, LedgerRow } from './checkers/evidence.ts';
+import type { ClientRequest, ClientToken } from './clients/client.ts';
+import type { Cluster } from './gateway/cluster.ts';
+import { simulatedPools } from './gateway/simulated-pools.ts';
+
+export interface Witnesses {
+  readonly cluster: Cluster;
+  readonly providers: Simulator;
+  readonly requests: readonly ClientRequest[];
+  readonly tokens: readonly ClientToken[];
+  readonly hasRedisLostWrites: boolean;
+}
+
+/** Reads everything that the checkers need, from every place that keeps something. */
+export async function collectEvidence(witnesses: Witnesses): Promise<Evidence> {
+  const { cluster, providers, requests, hasRedisLostWrites } = witnesses;
+  const localDay = localDayOf(cluster.world.nowMs);
+  return {
+    requests,
+    attempts: attemptsByMarker(providers.requests()),
+    rows: await rowsOf(cluster),
+    dailyTokens: await dailyTokensOf(cluster),
+    localDay,
+    counterTokens: await countersOf(witnesses, localDay),
+    leases: await leasesOf(cluster),
+    activeRequests: await gaugesOf(cluster, 'http_server_active_requests'),
+    undelivered: new Map([
+      ...(await gaugesOf(cluster, 'gateway_edge_outbox_backlog_events')),
+      ['nats-1', cluster.backends.stream.pending],
+    ]),
+    hasRedisLostWrites,
+    uncaught: cluster.world.uncaught.map(({ who, thrown }) => `${who}: ${describe(thrown)}`),
+  };
+}
+
+function describe(thrown: unknown): string {
+  return thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
+}
+
+function attemptsByMarker(recorded: readonly RecordedRequest[]): ReadonlyMap<string, readonly RecordedRequest[]> {
+  const markerOf = ({ body }: RecordedRequest) => /marker-client-\d+-\d+/.exec(Buffer.from(body).toString())?.[0] ?? '';
+  return Map.groupBy(recorded, markerOf);
+}
+
+/** The rows of requests, without those of attempts that were given up. */
+async function rowsOf({ backends: { database } }: Cluster): Promise<readonly LedgerRow[]> {
+  const rows = await database.selectFrom('usage_events').selectAll().where('outcome', '!=', 'given_up').execute();
+  return rows.map((row) => ({
+    requestId: row.request_id,
+    tokenId: row.token_id,
+    localDay: row.local_day,
+    model: row.model,
+    inputTokens: row.input_tokens,
+    outputTokens: row.output_tokens,
+    estimated: row.estimated === 1,
+    outcome: row.outcome,
+  }));
+}
+
+async function dailyTokensOf({ backends: { database } }: Cluster): Promise<ReadonlyMap<string, number>> {
+  const sums = await database
+    .selectFrom('usage_daily')
+    .select(({ fn }) => ['token_id', fn.sum<number>('input_tokens').as('input'), fn.sum<number>('output_tokens').as('output')])
+    .groupBy('token_id')
+    .execute();
+  return new Map(sums.map(({ token_id, input, output }) => [token_id, Number(input) + Number(output)]));
+}
+
+async function countersOf({ cluster, tokens }: Witnesses, localDay: string): Promise<ReadonlyMap<string, number>> {
+  const counters = new Map<string, number>();
+  for (const { tokenId } of tokens) {
+    // A settle without tokens changes nothing.
+    const nothing = { requestId: '', localDay, tokens: 0, hasLedger: true };
+    const { usedTokens, isLoaded } = await cluster.backends.redis.limits.settle({ key: `token:${tokenId}`, ...nothing });
+    if (isLoaded) counters.set(tokenId, usedTokens);
+  }
+  return counters;
+}
+
+async function leasesOf({ backends: { redis } }: Cluster): Promise<ReadonlyMap<string, number>> {
+  const { accounts, settings } = simulatedPools();
+  const ids = accounts.map(({ pool, name }) => `${pool}/${name}`);
+  const records = await redis.pools.readAccounts(ids, settings.leaseTtlMs);
+  return new Map(records.map(({ inFlight }, index) => [ids[index] ?? '', inFlight]));
+}
+
+/** The value of a gauge of each edge, over all its labels. */
+async function gaugesOf(cluster: Cluster, name: string): Promise<ReadonlyMap<string, number>> {
+  const gauges = new Map<string, number>();
+  for (const edge of cluster.namesOf('edge')) {
+    const metrics = (await cluster.metricsOf(edge)?.snapshot()) ?? [];
+    const values = metrics.find((metric) => metric.name === name)?.values ?? [];
+    gauges.set(
+      edge,
+      values.reduce((sum, { value }) => sum + value, 0),
+    );
+  }
+  return gauges;
+}
