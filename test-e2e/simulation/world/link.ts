@@ -164,7 +164,8 @@ export class LinkEnd {
     while (this.#isReading && this.#arrived.length > 0) {
       const next = this.#arrived.shift();
       if (next === undefined) return;
-      this.#link.peerOf(this)?.#onRead(next.bytes, this.name);
+      const peer = this.#link.peerOf(this);
+      if (peer !== undefined) peer.#onRead(next.bytes, this.name);
       this.#tell((listener) => listener.onMessage(next.message, next.bytes));
     }
     if (this.#hasPeerEnded && this.#arrived.length === 0) this.#tellEnd();
