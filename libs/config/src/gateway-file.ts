@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { isatty } from 'node:tty';
+import { sleep } from '@gateway/time';
 import { ConfigError, type Environment } from './env-reader.ts';
 import { resolveEnvReferences } from './env-references.ts';
 import type { GatewayConfig, GatewaySource } from './gateway-config.ts';
@@ -78,7 +78,7 @@ export async function followGatewayFile(
       }
     }
     before = digest;
-    await sleep(everyMs, undefined, { signal, ref: false }).catch(() => undefined);
+    await sleep(everyMs, { signal, ref: false }).catch(() => undefined);
   }
   process.off('SIGHUP', onHangUp);
 }

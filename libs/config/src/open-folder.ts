@@ -1,6 +1,7 @@
 import { chmodSync, closeSync, openSync, statSync } from 'node:fs';
 import { mkdir, mkdtemp, rmdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { cancelTimer, startTimer } from '@gateway/time';
 import { ConfigError } from './env-reader.ts';
 
 /** How long a folder may take to answer: a folder on a network may be unreachable. */
@@ -27,8 +28,8 @@ export async function answeringInTime<T>(
 ): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const problem = `${setting}: ${resolve(path)} did not respond within ${timeoutMs / 1_000} s. Is it a pipe, or on an unreachable disk or mount?`;
-  const timer = setTimeout(() => reject(new ConfigError([problem])), timeoutMs);
-  return await Promise.race([answer, late]).finally(() => clearTimeout(timer));
+  const timer = startTimer(() => reject(new ConfigError([problem])), timeoutMs);
+  return await Promise.race([answer, late]).finally(() => cancelTimer(timer));
 }
 
 async function tryToWrite(setting: string, path: string): Promise<void> {

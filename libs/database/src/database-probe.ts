@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { sleep } from '@gateway/time';
 import { sql } from 'kysely';
 import { isPostgres } from './dialect.ts';
 import { pendingMigrations } from './migrate.ts';
@@ -23,5 +23,5 @@ export function createDatabaseProbe(database: GatewayDatabase, timeoutMs = 2_000
     return migrated ? undefined : `the database lacks ${pending.length} migrations: run gatewayctl migrate`;
   };
 
-  return () => Promise.race([problem().catch(() => away), sleep(timeoutMs, away, { ref: false })]);
+  return () => Promise.race([problem().catch(() => away), sleep(timeoutMs, { ref: false }).then(() => away)]);
 }

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { random, sleep } from '@gateway/time';
 import { PostgresAdapter, type QueryExecutor } from 'kysely';
 
 /** Whether a database is Postgres, where SQLite needs another statement. */
@@ -19,7 +19,7 @@ export async function withSerializationRetry<T>(transaction: () => Promise<T>, a
       // serialization_failure, deadlock_detected
       const isConflict = ['40001', '40P01'].includes(sqlStateOf(thrown));
       if (attempt >= attempts || !isConflict) throw thrown;
-      await sleep(Math.random() * 10 * 2 ** attempt);
+      await sleep(random() * 10 * 2 ** attempt);
     }
   }
 }

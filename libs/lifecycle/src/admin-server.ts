@@ -5,6 +5,7 @@ import { TLSSocket } from 'node:tls';
 import { settingsPath, settingsRead } from '@gateway/config';
 import { mayReadMetrics, mayReadSettings, serviceNamesIn } from '@gateway/rpc';
 import { expositionType, readBuild } from '@gateway/telemetry';
+import { epochMs } from '@gateway/time';
 import type { Service, ServiceRuntime } from './service.ts';
 
 export interface AdminServerOptions extends ServiceRuntime, Pick<Service, 'adminApp' | 'notReady'> {
@@ -84,7 +85,7 @@ function addProcessGauges({ metrics, tls }: ServiceRuntime) {
   metrics.gauge({
     name: 'gateway_clock_timestamp_seconds',
     help: 'The clock of the process at the time of the scrape.',
-    read: () => Date.now() / 1_000,
+    read: () => epochMs() / 1_000,
   });
   if (tls !== undefined) {
     metrics.gauge({

@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type BackendSetting, checkAll, checkPorts, type Environment } from '@gateway/config';
 import type { ServiceRoute } from '@gateway/rpc';
 import { GrpcServer } from '@gateway/rpc/grpc';
 import { createLogger, Metrics, startTracing, versionText } from '@gateway/telemetry';
+import { sleep } from '@gateway/time';
 import { listenAdmin } from './admin-server.ts';
 import { endFailedStart } from './failed-process.ts';
 import { checkExposure, readProcessConfig } from './process-config.ts';

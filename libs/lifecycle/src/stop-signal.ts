@@ -1,3 +1,5 @@
+import { cancelTimer, monotonicMs, startInterval } from '@gateway/time';
+
 /** Under npm one Ctrl-C arrives twice: from the terminal, and forwarded by npm. */
 const sameSignalMs = 1_000;
 
@@ -9,7 +11,7 @@ export class StopSignal implements Disposable {
   readonly received: Promise<NodeJS.Signals>;
   /** Aborted by the first signal, to cancel a start that is still running. */
   readonly signal: AbortSignal;
-  readonly #alive = setInterval(() => undefined, 2 ** 30);
+  readonly #alive = startInterval(() => undefined, 2 ** 30);
 
   constructor() {
     const controller = new AbortController();
@@ -17,8 +19,8 @@ export class StopSignal implements Disposable {
     this.received = new Promise((resolve) => {
       let firstAtMs: number | undefined;
       const onSignal = (name: NodeJS.Signals) => {
-        if (firstAtMs !== undefined && performance.now() - firstAtMs >= sameSignalMs) process.exit(1);
-        firstAtMs ??= performance.now();
+        if (firstAtMs !== undefined && monotonicMs() - firstAtMs >= sameSignalMs) process.exit(1);
+        firstAtMs ??= monotonicMs();
         controller.abort();
         resolve(name);
       };
@@ -27,6 +29,6 @@ export class StopSignal implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    clearInterval(this.#alive);
+    cancelTimer(this.#alive);
   }
 }

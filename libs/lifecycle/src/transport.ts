@@ -2,6 +2,7 @@ import { ConfigError, type Environment, readSettings, readTlsFiles } from '@gate
 import type { OnFault } from '@gateway/rpc';
 import type { Channel, OnRefused, Refusal, Tls } from '@gateway/rpc/grpc';
 import type { Logger } from '@gateway/telemetry';
+import { cacheTime } from '@gateway/time';
 import { LRUCache } from 'lru-cache';
 import type { ServiceRuntime } from './service.ts';
 
@@ -47,7 +48,7 @@ export function refusalLog({ logger, metrics }: ServiceRuntime): OnRefused {
     labels: ['reason'],
   });
   for (const reason of ['call', 'connection']) refusals.inc({ reason }, 0);
-  const logged = new LRUCache<string, true>({ max: 100, ttl: 60_000 });
+  const logged = new LRUCache<string, true>({ max: 100, ttl: 60_000, ...cacheTime });
   return (refusal: Refusal) => {
     const isCall = 'path' in refusal;
     refusals.inc({ reason: isCall ? 'call' : 'connection' });

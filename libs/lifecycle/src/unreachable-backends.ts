@@ -9,6 +9,7 @@ import {
   unreachableText,
 } from '@gateway/config';
 import type { Logger } from '@gateway/telemetry';
+import { timeoutSignal } from '@gateway/time';
 
 const timeoutMs = 2_000;
 
@@ -32,7 +33,7 @@ export function warnOfUnreachableBackends(env: Environment, settings: readonly B
 async function tryToConnect({ host, port }: ServerAddress): Promise<void> {
   const socket = connect({ host, port });
   try {
-    await once(socket, 'connect', { signal: AbortSignal.timeout(timeoutMs) });
+    await once(socket, 'connect', { signal: timeoutSignal(timeoutMs) });
   } catch (thrown) {
     const { name, code, message } = thrown as NodeJS.ErrnoException;
     throw name === 'AbortError' ? `no answer within ${timeoutMs / 1_000} s` : (code ?? message);

@@ -1,7 +1,7 @@
 import { GatewayError } from '@gateway/errors';
 import { RpcError } from '@gateway/rpc';
 import { outsideTraces } from '@gateway/telemetry';
-import type { LocalDay } from '@gateway/time';
+import { cancelTimer, type LocalDay, startInterval, startTimer, type Timer } from '@gateway/time';
 import { type Check, type Decision, WINDOW_MS } from './decide.ts';
 import type { FallbackOptions } from './fallback-options.ts';
 import { Heartbeats } from './heartbeats.ts';
@@ -45,8 +45,8 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
    */
   #partialReturn: PartialReturn | undefined;
   readonly #keptSettles: KeptSettles;
-  #heartbeatTimer: NodeJS.Timeout | undefined;
-  #recovery: NodeJS.Timeout | undefined;
+  #heartbeatTimer: Timer | undefined;
+  #recovery: Timer | undefined;
   #isClosed = false;
 
   constructor(options: FallbackOptions<Remote>) {
@@ -66,7 +66,7 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
     await this.remote.start?.().catch((thrown: unknown) => this.#beginOutage(thrown));
     await this.#sayAlive();
     if (this.#isClosed) return;
-    this.#heartbeatTimer = setInterval(() => void this.#sayAlive(), replicaHeartbeatMs).unref();
+    this.#heartbeatTimer = startInterval(() => void this.#sayAlive(), replicaHeartbeatMs).unref();
   }
 
   /** Whether this replica currently decides alone. */
@@ -126,8 +126,8 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
-    clearInterval(this.#heartbeatTimer);
-    clearTimeout(this.#recovery);
+    cancelTimer(this.#heartbeatTimer);
+    cancelTimer(this.#recovery);
     await this.#replaySettles();
   }
 
@@ -267,7 +267,7 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
   #planRecovery(afterMs: number): void {
     if (this.#recovery !== undefined || this.#isClosed) return;
     // The recovery is not part of the trace of the request that happened to detect the outage.
-    this.#recovery = outsideTraces(() => setTimeout(() => void this.#recover(), afterMs)).unref();
+    this.#recovery = outsideTraces(() => startTimer(() => void this.#recover(), afterMs)).unref();
   }
 
   async #recover(): Promise<void> {

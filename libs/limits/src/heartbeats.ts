@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomId } from '@gateway/time';
 import type { FallbackOptions } from './fallback-options.ts';
 import type { OwnAdmission } from './limit-store.ts';
 import { LastKnownPlace, type ReplicaPlace } from './replica-share.ts';
@@ -9,7 +9,7 @@ import { LastKnownPlace, type ReplicaPlace } from './replica-share.ts';
  */
 export class Heartbeats {
   readonly #options: Pick<FallbackOptions, 'remote' | 'clock' | 'group'>;
-  readonly #replicaId = randomUUID();
+  readonly #replicaId = randomId();
   readonly #place = new LastKnownPlace();
   /** Lets the remote tell a current heartbeat from one that was delayed by an outage. */
   #lastAnsweredAtMs: number | undefined;

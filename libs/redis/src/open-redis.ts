@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { monotonicMs, sleep } from '@gateway/time';
 import {
   Cluster,
   type ClusterNode,
@@ -45,7 +45,7 @@ function reporterOf(onFault: RedisOptions['onFault']) {
   const reportedMs = new Map<string, number>();
   return ({ message, code = '' }: NodeJS.ErrnoException) => {
     const reason = message || code;
-    const nowMs = performance.now();
+    const nowMs = monotonicMs();
     if (nowMs - (reportedMs.get(reason) ?? Number.NEGATIVE_INFINITY) < 60_000) return;
     reportedMs.set(reason, nowMs);
     onFault?.(reason);
@@ -190,7 +190,7 @@ class PersistentRedis extends Redis {
       this.#attempts = 0;
     });
     this.on('end', async () => {
-      if (!this.#isClosed) await sleep(retryAfterMs(++this.#attempts), undefined, { ref: false });
+      if (!this.#isClosed) await sleep(retryAfterMs(++this.#attempts), { ref: false });
       if (!this.#isClosed) this.connect().catch(() => undefined);
     });
   }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { activeSpan, backendUp, databaseOperations, inSpan, type Metrics, SpanKind } from '@gateway/telemetry';
+import { cancelTimer, monotonicMs, startImmediate, startTimer } from '@gateway/time';
 import type { Cluster, Redis } from 'ioredis';
 
 /** Runs one operation in Redis, under the name of its script or command that operators see. */
@@ -11,7 +12,7 @@ export function redisOperations(metrics: Metrics): RedisOperation {
   const isUp = backendUp(metrics, 'redis');
 
   async function measured<T>(name: string, call: () => Promise<T>): Promise<T> {
-    const startedMs = performance.now();
+    const startedMs = monotonicMs();
     let errorType = '';
     try {
       return await call();
@@ -20,7 +21,7 @@ export function redisOperations(metrics: Metrics): RedisOperation {
       throw thrown;
     } finally {
       isUp(errorType !== timedOut && errorType !== unreachable);
-      measure({ name, seconds: (performance.now() - startedMs) / 1_000, errorType });
+      measure({ name, seconds: (monotonicMs() - startedMs) / 1_000, errorType });
     }
   }
 
@@ -76,8 +77,8 @@ export function within<T>(timeoutMs: number, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const giveUp = () => reject(new RedisTimeoutError());
     // The network is read between a timer and the `setImmediate` that it schedules.
-    const timer = setTimeout(() => setImmediate(giveUp), timeoutMs);
-    work.then(resolve, reject).finally(() => clearTimeout(timer));
+    const timer = startTimer(() => startImmediate(giveUp), timeoutMs);
+    work.then(resolve, reject).finally(() => cancelTimer(timer));
   });
 }
 

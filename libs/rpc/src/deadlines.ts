@@ -1,10 +1,8 @@
-// Imported instead of global: tests replace the globals for a while, and a sweep that uses a
-// replaced timer never runs again.
-import { clearInterval, setImmediate, setInterval } from 'node:timers';
+import { beforeSourceChange, cancelTimer, monotonicMs, startProcessInterval, type Timer } from '@gateway/time';
 
 /** A call that has a deadline. */
 export interface Expiring {
-  /** In the time of `performance.now()`. */
+  /** In the time of `monotonicMs()`. */
   readonly deadlineMs: number;
   /** Ends the call now, unless it has ended. */
   expire(): void;
@@ -17,24 +15,33 @@ export interface Expiring {
  */
 class Deadlines {
   readonly #calls = new Set<Expiring>();
-  #sweeps: NodeJS.Timeout | undefined;
+  #sweeps: Timer | undefined;
 
   add(call: Expiring): void {
     this.#calls.add(call);
-    // Timers run before the network is read. The sweep waits for that, so that an answer that
-    // arrived while the process was blocked is in time.
-    this.#sweeps ??= setInterval(() => setImmediate(() => this.#sweep()), sweepMs);
+    // Sweeps run after the network was read, so that an answer that arrived while the process was
+    // blocked is in time.
+    this.#sweeps ??= startProcessInterval(() => this.#sweep(), sweepMs);
   }
 
   delete(call: Expiring): void {
     this.#calls.delete(call);
   }
 
+  /** Calls of another source of time have deadlines in its time. */
+  forgetAll(): void {
+    this.#calls.clear();
+    this.#stop();
+  }
+
   #sweep(): void {
-    const nowMs = performance.now();
+    const nowMs = monotonicMs();
     for (const call of this.#calls) if (call.deadlineMs <= nowMs) call.expire();
-    if (this.#calls.size > 0) return;
-    clearInterval(this.#sweeps);
+    if (this.#calls.size === 0) this.#stop();
+  }
+
+  #stop(): void {
+    cancelTimer(this.#sweeps);
     this.#sweeps = undefined;
   }
 }
@@ -43,3 +50,5 @@ const sweepMs = 100;
 
 /** Holds the deadlines of all calls in this process. */
 export const deadlines = new Deadlines();
+
+beforeSourceChange(() => deadlines.forgetAll());

@@ -13,6 +13,7 @@ import {
   startSpan,
   withSpan,
 } from '@gateway/telemetry';
+import { monotonicMs } from '@gateway/time';
 import { status } from '@grpc/grpc-js';
 import { codeOf, RpcError } from './errors.ts';
 import { pathOf } from './served-methods.ts';
@@ -129,7 +130,7 @@ class CallRecord {
   /** Only the first call has an effect. */
   begin(): void {
     if (this.#startMs !== undefined) return;
-    this.#startMs = performance.now();
+    this.#startMs = monotonicMs();
     this.#observer.inFlight?.inc({ rpc_method: this.#name });
     this.#span = this.#startSpan();
   }
@@ -141,7 +142,7 @@ class CallRecord {
     const rpc_method = this.#name;
     const error_type = code === 'OK' ? '' : code;
     const labels = { rpc_system_name: this.#observer.system, rpc_method, rpc_response_status_code: code, error_type };
-    const seconds = (performance.now() - this.#startMs) / 1_000;
+    const seconds = (monotonicMs() - this.#startMs) / 1_000;
     this.within(() => this.#observer.durations?.observe(labels, seconds));
     this.#observer.inFlight?.dec({ rpc_method });
     this.#span?.setAttribute('rpc.response.status_code', code);

@@ -1,3 +1,4 @@
+import { monotonicMs } from '@gateway/time';
 import { deadlines, type Expiring } from './deadlines.ts';
 import { callCancelled, deadlineExceeded, type RpcError } from './errors.ts';
 import type { CallContext, Caller, ServedCallOptions } from './service-types.ts';
@@ -43,7 +44,7 @@ export abstract class RunningCall implements CallContext, Expiring {
     if (this.#reason !== undefined) throw this.#reason;
     signal?.addEventListener('abort', this.cancel, { once: true });
     if (timeoutMs === undefined) return;
-    this.deadlineMs = performance.now() + timeoutMs;
+    this.deadlineMs = monotonicMs() + timeoutMs;
     deadlines.add(this);
   }
 

@@ -1,3 +1,4 @@
+import { epochMs } from '@gateway/time';
 import { type Logger as PinoLogger, pino, stdSerializers } from 'pino';
 import { readableLine } from './readable-line.ts';
 import { traceFields } from './tracing.ts';
@@ -19,7 +20,7 @@ export function createLogger(service: string, level = 'info'): Logger {
       redact: { paths: redactedPaths, censor: '[redacted]' },
       serializers: { err: errorRecord },
       mixin: () => traceFields() ?? {},
-      timestamp: pino.stdTimeFunctions.isoTime,
+      timestamp: () => `,"time":"${new Date(epochMs()).toISOString()}"`,
     },
     process.stderr.isTTY ? terminal : pino.destination({ dest: 2, sync: true }),
   );

@@ -1,3 +1,4 @@
+import { monotonicMs } from '@gateway/time';
 import {
   Counter,
   collectDefaultMetrics,
@@ -151,7 +152,7 @@ function exemplary(
   const exemplarFor = (labels: LabelValues<string>, value: number, measured: Span | string | undefined) => {
     if (measured === undefined) return undefined;
     const bucket = [buckets.find((bound) => value <= bound), ...labelNames.map((name) => labels[name])].join('\n');
-    const nowMs = performance.now();
+    const nowMs = monotonicMs();
     if (nowMs < (dueMs.get(bucket) ?? 0)) return undefined;
     const exemplar = exemplarOf(measured);
     if (exemplar !== undefined) dueMs.set(bucket, nowMs + 1_000);

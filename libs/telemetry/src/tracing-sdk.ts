@@ -1,5 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { randomBytes, randomId, sleep } from '@gateway/time';
 import { context, createNoopMeter, type MeterProvider, propagation, ROOT_CONTEXT, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import { ExportResultCode, W3CTraceContextPropagator } from '@opentelemetry/core';
@@ -50,7 +49,7 @@ export function startSdk({ service, logger, metrics }: TracingOptions, env: Envi
     selfObsMeterProvider: queueObserver(() => spans.dropped.inc({ reason: 'queue_full' })),
   });
   const { version } = readBuild();
-  const own = { 'service.name': service, 'service.version': version, 'service.instance.id': randomUUID() };
+  const own = { 'service.name': service, 'service.version': version, 'service.instance.id': randomId() };
   const resource = defaultResource()
     .merge(resourceFromAttributes(own))
     .merge(detectResources({ detectors: [envDetector] }));
@@ -60,7 +59,7 @@ export function startSdk({ service, logger, metrics }: TracingOptions, env: Envi
   trace.setGlobalTracerProvider(provider);
   return {
     async [Symbol.asyncDispose]() {
-      const tooLate = sleep(stopMs, undefined, { ref: false });
+      const tooLate = sleep(stopMs, { ref: false });
       await Promise.race([provider.shutdown(), tooLate]).catch(({ message }: Error) =>
         logger.warn({ reason: message }, 'the last spans could not be exported'),
       );

@@ -1,6 +1,6 @@
 import { type FullTimeSource, replaceSource, type TimeSource } from './source.ts';
 
-export type { Immediate, TimeSource, Timer } from './source.ts';
+export type { Immediate, Timer, TimeSource } from './source.ts';
 
 /**
  * Replaces the time and chance of the whole process until disposal, for simulated worlds and tests.

@@ -146,6 +146,9 @@ export function timeOrderedId(): string {
   return source.timeOrderedId();
 }
 
+/** Options of an `LRUCache` whose entries have a `ttl`: its own clock would be the system's. */
+export const cacheTime = { perf: { now: monotonicMs }, ttlResolution: 0 } as const;
+
 /**
  * Calls `run` before another source takes over. State of the whole process that holds timers or
  * instants of the source begins anew.

@@ -2,6 +2,7 @@ import { epochMs, yieldToEventLoop } from './source.ts';
 
 export {
   beforeSourceChange,
+  cacheTime,
   cancelImmediate,
   cancelTimer,
   epochMs,

@@ -1,5 +1,6 @@
-import { hash, randomInt } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
+import { randomInteger } from '@gateway/time';
 
 /** Of callers: `service`, `personal`. Of operators who sign in to the admin service: `operator`. */
 export type TokenTextKind = 'service' | 'personal' | 'operator';
@@ -37,7 +38,7 @@ const letterOfKind = { service: 's', personal: 'p', operator: 'a' } as const sat
 const form = /^(gw_([spa])_[0-9A-Za-z]{30})([0-9A-Za-z]{6})$/;
 
 function randomCharacter(): string {
-  return alphabet.charAt(randomInt(alphabet.length));
+  return alphabet.charAt(randomInteger(alphabet.length));
 }
 
 /** The CRC-32 of a text in base 62. Six digits suffice for every CRC-32. */

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { backendUp, type Logger, type Metrics } from '@gateway/telemetry';
+import { sleep } from '@gateway/time';
 import {
   type Authenticator,
   type ConnectionOptions,
@@ -48,7 +48,7 @@ export async function connectNats(
       // Logged once: an outage of hours would otherwise fill the log.
       if (attempt === 1) logger.warn({ err: thrown }, 'NATS cannot be reached; retrying');
     }
-    await sleep(retryDelayMs, undefined, { signal }).catch(() => undefined);
+    await sleep(retryDelayMs, { signal }).catch(() => undefined);
   }
 }
 

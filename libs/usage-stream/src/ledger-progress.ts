@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { sleep, timeoutSignal } from '@gateway/time';
 import type { NatsConnection } from 'nats';
 import { connectNats, type NatsWatchers } from './connect-nats.ts';
 import type { NatsServers } from './nats-servers.ts';
@@ -35,7 +35,7 @@ export class LedgerProgress implements AsyncDisposable {
   async untilRecorded(timeoutMs: number): Promise<void> {
     if (this.#connection === undefined || this.#connection.isClosed())
       throw new Error('there is no connection to NATS');
-    const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(timeoutMs)]);
+    const signal = AbortSignal.any([this.#closing.signal, timeoutSignal(timeoutMs)]);
     const manager = await this.#connection.jetstreamManager({ timeout: timeoutMs, checkAPI: false });
     const { stream, consumer } = this.#names;
     // Both run at once: messages accepted before the call are included in both numbers.
@@ -44,7 +44,7 @@ export class LedgerProgress implements AsyncDisposable {
       const [target, progress] = await Promise.all([lastTaken, manager.consumers.info(stream, consumer)]);
       const isAllStored = progress.num_pending + progress.num_ack_pending === 0;
       if (isAllStored || progress.ack_floor.stream_seq >= target) return;
-      await sleep(pollMs, undefined, { signal });
+      await sleep(pollMs, { signal });
     }
   }
 

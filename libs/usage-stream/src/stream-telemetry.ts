@@ -1,4 +1,5 @@
 import { type Attributes, errorTypeOf, inSpan, type Metrics, SpanKind } from '@gateway/telemetry';
+import { monotonicMs } from '@gateway/time';
 import type { UsageBatch } from './usage-message.ts';
 
 /** The maximum number of traces that a span of many messages links to. */
@@ -66,7 +67,7 @@ export class StreamTelemetry {
   }
 
   async #measured<T>(durations: Durations, messaging_operation_name: string, work: () => Promise<T>): Promise<T> {
-    const startedMs = performance.now();
+    const startedMs = monotonicMs();
     let error_type = '';
     try {
       return await work();
@@ -74,7 +75,7 @@ export class StreamTelemetry {
       error_type = errorTypeOf(thrown);
       throw thrown;
     } finally {
-      const seconds = (performance.now() - startedMs) / 1_000;
+      const seconds = (monotonicMs() - startedMs) / 1_000;
       const labels = { messaging_system: 'nats', messaging_operation_name, error_type };
       durations.observe({ ...labels, messaging_destination_name: this.#stream }, seconds);
     }

@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { activeSpan, traceparentOf } from '@gateway/telemetry';
+import { sleep, timeoutSignal } from '@gateway/time';
 import { ErrorCode, headers, type NatsConnection, NatsError } from 'nats';
 import { connectNats, type NatsWatchers, orAborted } from './connect-nats.ts';
 import type { NatsServers } from './nats-servers.ts';
@@ -49,7 +49,7 @@ export class UsagePublisher implements AsyncDisposable {
    * Resolves when the stream or the ledger has the whole batch, including what they already had.
    */
   async publish(batch: UsageBatch, signal?: AbortSignal): Promise<void> {
-    const late = AbortSignal.timeout(this.#timeoutMs);
+    const late = timeoutSignal(this.#timeoutMs);
     const limit = AbortSignal.any([this.#closing.signal, late, ...(signal === undefined ? [] : [signal])]);
     await this.#telemetry.publish(batch, async () => {
       const connection = await orAborted(this.#connection, limit);
@@ -62,7 +62,7 @@ export class UsagePublisher implements AsyncDisposable {
     const published = this.#publish(connection, message).then(() => false);
     const isTaken = published.then(() => true).catch(() => false);
     const patienceMs = this.#owed.size > 0 ? 0 : directAfterMs;
-    if (await Promise.race([isTaken, sleep(patienceMs, false, { ref: false })])) return;
+    if (await Promise.race([isTaken, sleep(patienceMs, { ref: false }).then(() => false)])) return;
     if (this.#owed.size >= maxOwed) return void (await published);
     // The ledger recognises a message that arrives both ways.
     const stored = this.#store(connection, message).then(() => true);
@@ -90,7 +90,7 @@ export class UsagePublisher implements AsyncDisposable {
     const { signal } = this.#closing;
     this.#owed.add(message);
     for (let isOwed = true; isOwed && !signal.aborted; ) {
-      await sleep(directAfterMs, undefined, { ref: false, signal }).catch(() => undefined);
+      await sleep(directAfterMs, { ref: false, signal }).catch(() => undefined);
       isOwed = await this.#publish(connection, message).then(
         () => false,
         () => true,

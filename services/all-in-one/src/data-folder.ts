@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { access, readFile, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -12,6 +11,7 @@ import {
   narrowMode,
   openFolder,
 } from '@gateway/config';
+import { randomBytes } from '@gateway/time';
 
 const setting = 'GATEWAY_DATA';
 

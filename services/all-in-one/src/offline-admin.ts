@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { create, type DescService } from '@bufbuild/protobuf';
 import { createRouterTransport, type Interceptor, type Transport } from '@connectrpc/connect';
 import { AuditTrail } from '@gateway/admin/access/audit-trail';
@@ -24,7 +23,7 @@ import { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { directClientOf, RpcError } from '@gateway/rpc';
 import { connectErrorOf } from '@gateway/rpc/connect-server';
 import { createLogger, Metrics } from '@gateway/telemetry';
-import { systemClock } from '@gateway/time';
+import { randomBytes, systemClock } from '@gateway/time';
 import { readUsageIngestConfig } from '@gateway/usage-ingest/config';
 import { createUsageIngestService } from '@gateway/usage-ingest/service';
 import { readUsageQueryConfig } from '@gateway/usage-query/config';

@@ -1,9 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { GatewayConfig } from '@gateway/config';
 import { firstCurl, nextStepLines, providerLines, type WelcomePool } from '@gateway/presentation';
 import { type IdentityService, TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import type { Pool, PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { Client } from '@gateway/rpc';
+import { monotonicMs, sleep } from '@gateway/time';
 import { tokenSha256 } from '@gateway/tokens';
 import type { DataFolder } from './data-folder.ts';
 
@@ -78,12 +78,12 @@ function withoutSecrets(url: string): string {
 
 /** Waits for the first report on each pool's models, but not for providers that do not answer. */
 async function firstReports(broker: Client<typeof PoolBrokerService>, used: readonly Pick<WelcomePool, 'name'>[]) {
-  const giveUpAtMs = performance.now() + longestWaitMs;
+  const giveUpAtMs = monotonicMs() + longestWaitMs;
   for (;;) {
     const { pools } = await broker.listPools({});
     const reports = new Map(pools.map((pool) => [pool.name, pool]));
     const isComplete = used.every(({ name }) => reports.get(name)?.modelsReportedAt !== undefined);
-    if (isComplete || performance.now() >= giveUpAtMs) return reports;
+    if (isComplete || monotonicMs() >= giveUpAtMs) return reports;
     await sleep(50);
   }
 }

@@ -2,6 +2,7 @@ import type { GatewayError } from '@gateway/errors';
 import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import { RequestEnding } from '@gateway/proto/usage/v1/request_log_pb.js';
 import type { Logger, Metrics } from '@gateway/telemetry';
+import { cacheTime } from '@gateway/time';
 import { LRUCache } from 'lru-cache';
 import type { BodyMemory } from './body/body-memory.ts';
 import type { RequestLogEntry } from './usage/request-log.ts';
@@ -20,7 +21,7 @@ export function createEvents({ logger, metrics }: { readonly logger: EventLog; r
   const counted = createMetrics(metrics);
   const models = new ModelLabels();
   for (const part of parts) counted.faults.inc({ part }, 0);
-  const warned = new LRUCache<string, true>({ max: 100, ttl: 60_000 });
+  const warned = new LRUCache<string, true>({ max: 100, ttl: 60_000, ...cacheTime });
   /**
    * During an outage every request fails, so repeats are logged once a minute and counted each
    * time.

@@ -1,4 +1,5 @@
 import type { ServiceRuntime } from '@gateway/lifecycle';
+import { monotonicMs } from '@gateway/time';
 import type { ProblemKind } from './accounts/attempt.ts';
 import type { ConfigurationChange } from './configuration/active-configuration.ts';
 
@@ -148,9 +149,9 @@ export function credentialEvents({ logger, metrics }: ServiceRuntime) {
     },
     unreadable(pool: string, thrown: unknown): void {
       refusals.inc({ pool });
-      if (performance.now() < nextUnreadableLogMs) return;
+      if (monotonicMs() < nextUnreadableLogMs) return;
       // Logged at most once a minute, because it may happen with every request.
-      nextUnreadableLogMs = performance.now() + 60_000;
+      nextUnreadableLogMs = monotonicMs() + 60_000;
       logger.error({ pool, err: thrown }, 'stored tokens of an account cannot be decrypted');
     },
     /** Called whenever the accounts were read; logs each change once. */

@@ -2,7 +2,7 @@ import { EventEmitter, once } from 'node:events';
 import { type Environment, followGatewayFile, type GatewayConfig } from '@gateway/config';
 import type { GatewayDatabase } from '@gateway/database';
 import type { Service, ServiceRuntime } from '@gateway/lifecycle';
-import { type Clock, systemClock } from '@gateway/time';
+import { type Clock, random as sharedRandom, systemClock, timeoutSignal } from '@gateway/time';
 import { showAccounts } from './account-gauges.ts';
 import { followReports } from './catalog/catalog.ts';
 import { type PoolBrokerConfig, readCredentialConfig, readPoolBrokerConfig } from './config.ts';
@@ -25,13 +25,13 @@ export interface PoolBrokerParts {
   /** Default: only the accounts of gateway.yaml, with tokens in memory. */
   readonly database?: GatewayDatabase | undefined;
   readonly clock?: Clock;
-  /** Returns a number from 0 to below 1. Default: Math.random. */
+  /** Returns a number from 0 to below 1. Default: `random` of `@gateway/time`. */
   readonly random?: () => number;
 }
 
 export function createPoolBrokerService(config: PoolBrokerConfig, runtime: ServiceRuntime, parts: PoolBrokerParts) {
   const stop = new AbortController();
-  const { store, database, clock = systemClock, random = Math.random } = parts;
+  const { store, database, clock = systemClock, random = sharedRandom } = parts;
   const { keys, proxies, pollMs, ...settings } = config.credentials ?? readCredentialConfig({});
   const directory = new AccountDirectory(config.gateway, keys, database);
   const context: RefreshContext = {
@@ -73,7 +73,7 @@ export function createPoolBrokerService(config: PoolBrokerConfig, runtime: Servi
     while (!stop.signal.aborted) {
       await readAccounts();
       await credentials.keepFresh(directory.oauthAccounts);
-      const waiting = AbortSignal.any([stop.signal, AbortSignal.timeout(pollMs)]);
+      const waiting = AbortSignal.any([stop.signal, timeoutSignal(pollMs)]);
       await once(context.changes, 'problem', { signal: waiting }).catch(() => undefined);
     }
   }

@@ -1,5 +1,6 @@
 import { AttemptResult, type Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import { type Attributes, failSpan, type Span, SpanKind, startSpan, traceparentOf } from '@gateway/telemetry';
+import { monotonicMs } from '@gateway/time';
 import type { AdapterContext } from '../adapter-context.ts';
 import type { ProviderAccount } from '../credentials/credential-cache.ts';
 import type { AnswerReader } from '../format-definition.ts';
@@ -39,7 +40,7 @@ export class ProviderCalls implements Disposable {
    */
   begin(account: ProviderAccount): Readonly<Record<string, string>> {
     const span = this.#startSpan(account);
-    this.#underWay = { span, startedMs: performance.now(), hasContent: false };
+    this.#underWay = { span, startedMs: monotonicMs(), hasContent: false };
     const traceparent = this.#context.config.sendsTraceparent ? traceparentOf(span) : undefined;
     return traceparent === undefined ? {} : { traceparent };
   }
@@ -133,5 +134,5 @@ export function toErrorType(result: AttemptResult): string {
 }
 
 function secondsSince(startedMs: number): number {
-  return (performance.now() - startedMs) / 1_000;
+  return (monotonicMs() - startedMs) / 1_000;
 }

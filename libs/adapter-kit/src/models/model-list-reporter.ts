@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { GatewayError } from '@gateway/errors';
 import type { ListPoolsResponse, Pool, PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { type Client, RpcError } from '@gateway/rpc';
+import { monotonicMs, random, sleep } from '@gateway/time';
 import type { AdapterContext } from '../adapter-context.ts';
 import { failureCause } from '../failure/failure-cause.ts';
 import { readModelList } from '../rpc/list-models.ts';
@@ -46,8 +46,8 @@ export class ModelListReporter implements AsyncDisposable {
       const retryMs = this.hasReachedBroker ? brokerRetryMs : firstBrokerRetryMs;
       const pauseMs = hasReported ? this.#schedule.pauseMs : Math.min(this.#schedule.pauseMs, retryMs);
       // Jitter for replicas that started together.
-      const jitteredMs = pauseMs * (0.9 + 0.2 * Math.random());
-      await sleep(jitteredMs, undefined, { signal, ref: false }).catch(() => undefined);
+      const jitteredMs = pauseMs * (0.9 + 0.2 * random());
+      await sleep(jitteredMs, { signal, ref: false }).catch(() => undefined);
     }
   }
 
@@ -124,7 +124,7 @@ export class Schedule {
   /** The pools whose lists must be read now. */
   duePools({ pools, modelListRefreshSeconds }: ListPoolsResponse): readonly string[] {
     this.#refreshMs = modelListRefreshSeconds > 0 ? modelListRefreshSeconds * 1_000 : defaultRefreshMs;
-    const nowMs = performance.now();
+    const nowMs = monotonicMs();
     const lastReadAtMs = this.#readAtMs;
     // A broker without a report has lost it, or has never had one.
     const isDue = ({ name, modelsReportedAt }: Pool) =>

@@ -1,5 +1,5 @@
-import { setImmediate as nextTick } from 'node:timers/promises';
 import { GatewayError } from '@gateway/errors';
+import { timeoutSignal, yieldToEventLoop } from '@gateway/time';
 import pLimit, { type LimitFunction } from 'p-limit';
 import { Piscina } from 'piscina';
 import type { TranslatedInWorker, TranslationContext, TranslationReply, TranslationTask } from './translation.ts';
@@ -75,7 +75,7 @@ export class TranslationPool implements AsyncDisposable {
   /** Transfers the body's memory to the thread: the caller can't use it afterwards. */
   async #translateNow(task: TranslationTask): Promise<TranslatedInWorker> {
     // Piscina's type describes another overload of `postMessage`.
-    const options = { transferList: [task.body.buffer] as object, signal: AbortSignal.timeout(maxTranslationMs) };
+    const options = { transferList: [task.body.buffer] as object, signal: timeoutSignal(maxTranslationMs) };
     const reply = await this.#threads.run(task, options).catch((thrown: Error) => {
       const cause = new Error(`A translation failed: ${thrown.message}.`);
       throw new GatewayError('internal_error', 'The gateway failed to handle the request.', { cause });
@@ -103,7 +103,7 @@ async function copied(pieces: readonly Uint8Array[], size: number): Promise<Uint
   for (const piece of pieces) {
     copy.set(piece, at);
     at += piece.length;
-    await nextTick();
+    await yieldToEventLoop();
   }
   return copy;
 }

@@ -1,3 +1,4 @@
+import { cancelTimer, monotonicMs, startTimer, type Timer } from '@gateway/time';
 import type { Dispatcher } from 'undici';
 import type { AdapterMetrics } from '../metrics.ts';
 import { decodedFor } from './decoded-body.ts';
@@ -42,7 +43,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, Disposable 
   readonly #metrics: AdapterMetrics;
   readonly #signal: AbortSignal | undefined;
   readonly #onHead: ExchangeOptions['onHead'];
-  readonly #startedMs = performance.now();
+  readonly #startedMs = monotonicMs();
   /** After this time the provider is not the cause of the duration. */
   #lastsUntilMs: number;
   #deadlineMs: number;
@@ -50,7 +51,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, Disposable 
   #silenceMs: number | undefined;
   /** The deadline of the current wait; undefined while the reader does not wait. */
   #waitsUntilMs: number | undefined;
-  #timer: { readonly firesAtMs: number; readonly timeout: NodeJS.Timeout } | undefined;
+  #timer: { readonly firesAtMs: number; readonly timeout: Timer } | undefined;
   #controller: Dispatcher.DispatchController | undefined;
   #connection: { served: number } | undefined;
   /** Undefined once the request can't be sent again, or was. */
@@ -117,7 +118,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, Disposable 
   /** Limits the time until the end of the answer from now on. */
   endWithin(timeoutMs: number): void {
     this.#silenceMs = undefined;
-    this.#deadlineMs = performance.now() + timeoutMs;
+    this.#deadlineMs = monotonicMs() + timeoutMs;
   }
 
   /** Limits each wait for more bytes from now on. */
@@ -130,7 +131,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, Disposable 
     this.#isReleased = true;
     if (this.#isOver) return;
     this.#signal?.removeEventListener('abort', this.#cancel);
-    this.#lastsUntilMs = Math.min(this.#lastsUntilMs, performance.now() + leftOverTimeoutMs);
+    this.#lastsUntilMs = Math.min(this.#lastsUntilMs, monotonicMs() + leftOverTimeoutMs);
     this.#watchTime();
     this.#controller?.resume();
   }
@@ -165,7 +166,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, Disposable 
       this.#decoder.onRequestStart?.(controller, {});
       return this.#decoder.onResponseStart?.(controller, status, headers);
     }
-    this.#onHead?.(performance.now() - this.#startedMs);
+    this.#onHead?.(monotonicMs() - this.#startedMs);
     this.#head = { status, headers: joined(headers) };
     this.#wakeReader();
   }
@@ -215,7 +216,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, Disposable 
     if (this.#isOver) return;
     this.#isOver = true;
     this.#error = error;
-    clearTimeout(this.#timer?.timeout);
+    cancelTimer(this.#timer?.timeout);
     this.#signal?.removeEventListener('abort', this.#cancel);
     this.#metrics.streamClosed();
     this.#wakeReader();
@@ -227,7 +228,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, Disposable 
 
   /** Waits for the next event of the exchange, for one reader at a time. */
   #change(): Promise<void> {
-    this.#waitsUntilMs = this.#silenceMs === undefined ? this.#deadlineMs : performance.now() + this.#silenceMs;
+    this.#waitsUntilMs = this.#silenceMs === undefined ? this.#deadlineMs : monotonicMs() + this.#silenceMs;
     this.#watchTime();
     return new Promise((resolve) => {
       this.#wake = resolve;
@@ -247,15 +248,15 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, Disposable 
   #watchTime(): void {
     const firesAtMs = Math.min(this.#lastsUntilMs, this.#waitsUntilMs ?? Number.POSITIVE_INFINITY);
     if (this.#timer !== undefined && this.#timer.firesAtMs <= firesAtMs) return;
-    clearTimeout(this.#timer?.timeout);
-    const timeout = setTimeout(() => this.#limitTime(), Math.max(0, firesAtMs - performance.now()));
+    cancelTimer(this.#timer?.timeout);
+    const timeout = startTimer(() => this.#limitTime(), Math.max(0, firesAtMs - monotonicMs()));
     this.#timer = { firesAtMs, timeout };
   }
 
   #limitTime(): void {
     this.#timer = undefined;
     // A timer may fire slightly early.
-    const nowMs = performance.now() + 1;
+    const nowMs = monotonicMs() + 1;
     if (this.#waitsUntilMs !== undefined && this.#waitsUntilMs <= nowMs)
       this.#abort('timeout', 'The provider timed out.');
     else if (this.#lastsUntilMs <= nowMs) this.#abort('cancelled', 'The exchange lasted too long.');

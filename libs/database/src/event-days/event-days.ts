@@ -1,4 +1,4 @@
-import { setImmediate as otherWork } from 'node:timers/promises';
+import { yieldToEventLoop } from '@gateway/time';
 import { type Kysely, sql, type Transaction } from 'kysely';
 import type { Database, GatewayDatabase } from '../schema.ts';
 
@@ -109,7 +109,7 @@ export class SqliteEventDays implements EventDays {
       for (const { local_day } of rows) days.add(local_day);
       events += rows.length;
       if (rows.length < batchEvents) break;
-      await otherWork();
+      await yieldToEventLoop();
     }
     return { days: days.size, events };
   }

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { monotonicMs, sleep } from '@gateway/time';
 import { sql, type Transaction } from 'kysely';
 import { isMissingPartition, withSerializationRetry } from '../dialect.ts';
 import type { Database, GatewayDatabase } from '../schema.ts';
@@ -64,7 +64,7 @@ export class PostgresEventDays implements EventDays {
   }
 
   async withLock<T>({ read, change }: ReadThenChange<T>): Promise<T> {
-    const giveUpAtMs = performance.now() + this.#patienceMs;
+    const giveUpAtMs = monotonicMs() + this.#patienceMs;
     const snapshot = this.#database.transaction().setIsolationLevel('repeatable read').setAccessMode('read only');
     while (true) {
       const done = await this.#withCareLock(async (transaction) => {
@@ -73,8 +73,7 @@ export class PostgresEventDays implements EventDays {
         return { found };
       });
       if (done !== undefined) return done.found;
-      if (performance.now() > giveUpAtMs)
-        throw new EventDaysBusyError('another process is changing the days of events');
+      if (monotonicMs() > giveUpAtMs) throw new EventDaysBusyError('another process is changing the days of events');
       await sleep(pollMs);
     }
   }

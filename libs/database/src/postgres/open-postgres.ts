@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { backendText, unreachableText } from '@gateway/config';
 import { backendUp, type Metrics } from '@gateway/telemetry';
+import { sleep } from '@gateway/time';
 import { Kysely, PostgresAdapter, PostgresDialect, sql } from 'kysely';
 import { type CustomTypesConfig, types } from 'pg';
 import { migrate, pendingMigrations } from '../migrate.ts';

@@ -1,3 +1,4 @@
+import { monotonicMs } from '@gateway/time';
 import type { PostgresCursor, PostgresPool, PostgresPoolClient, PostgresQueryResult } from 'kysely';
 import { type ClientConfig, Pool, type PoolClient, type PoolConfig } from 'pg';
 import type { PostgresAddress } from './database-url.ts';
@@ -66,7 +67,7 @@ export class PostgresConnections implements PostgresPool {
 
   /** Discards existing connections: their server is shutting down or no longer accepts writes. */
   #distrustConnections(): void {
-    this.#distrustedMs = performance.now();
+    this.#distrustedMs = monotonicMs();
   }
 
   #openPool(config: PoolConfig): Pool {
@@ -74,7 +75,7 @@ export class PostgresConnections implements PostgresPool {
     // The pool replaces a connection that breaks while idle; the next query shows whether that
     // works.
     pool.on('error', ignore).on('connect', (client) => {
-      this.#madeMs.set(client, performance.now());
+      this.#madeMs.set(client, monotonicMs());
       client.on('error', ignore);
     });
     return pool;

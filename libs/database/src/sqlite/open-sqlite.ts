@@ -4,6 +4,7 @@ import { DatabaseSync, type SQLInputValue, type SQLTagStore, type StatementSync 
 import { Worker } from 'node:worker_threads';
 import { makePrivateDatabase } from '@gateway/config';
 import { databaseOperations, errorTypeOf, type Metrics } from '@gateway/telemetry';
+import { monotonicMs } from '@gateway/time';
 import {
   CompiledQuery,
   type DatabaseConnection,
@@ -108,7 +109,7 @@ class WriteLockDriver extends SqliteDriver {
     const file = this.#file;
     if (file === undefined) throw new Error('The database is not open.');
     this.#sql ??= file.createTagStore(maxPreparedStatements);
-    const startMs = performance.now();
+    const startMs = monotonicMs();
     let errorType = '';
     try {
       file.exec('begin immediate');
@@ -120,7 +121,7 @@ class WriteLockDriver extends SqliteDriver {
       if (file.isTransaction) file.exec('rollback');
       throw thrown;
     } finally {
-      this.#measure?.({ name: 'insert', seconds: (performance.now() - startMs) / 1_000, errorType });
+      this.#measure?.({ name: 'insert', seconds: (monotonicMs() - startMs) / 1_000, errorType });
     }
   }
 

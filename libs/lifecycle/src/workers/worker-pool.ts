@@ -2,9 +2,9 @@ import cluster, { type Worker } from 'node:cluster';
 import { on, once } from 'node:events';
 import { createServer } from 'node:net';
 import { availableParallelism } from 'node:os';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { EnvReader } from '@gateway/config';
 import type { MetricsSnapshot } from '@gateway/telemetry';
+import { cancelTimer, monotonicMs, sleep, startTimer, timeoutSignal } from '@gateway/time';
 import { StartFailure } from '../failed-process.ts';
 import type { Service, ServiceRuntime } from '../service.ts';
 import type { FromWorker, ToWorker } from './run-worker.ts';
@@ -65,13 +65,13 @@ export function createWorkerPool(
         await untilServing(worker);
         hasServed = true;
         firstServes.resolve();
-        const sinceMs = performance.now();
+        const sinceMs = monotonicMs();
         servingGauge.set(serving.set(number, worker).size);
         const how = await ended;
         serving.delete(number);
         servingGauge.set(serving.size);
         if (stop.signal.aborted) return;
-        if (performance.now() - sinceMs > stableMs) failures = 0;
+        if (monotonicMs() - sinceMs > stableMs) failures = 0;
         losses.inc();
         const [{ pid }, pauseMs] = [worker.process, pauseAfter(failures)];
         logger.error({ worker: number, pid, pause_ms: pauseMs }, `a worker ${how}; restarting it`);
@@ -79,7 +79,7 @@ export function createWorkerPool(
         if (!hasServed) return firstServes.reject(thrown);
         if (!stop.signal.aborted) logger.error({ worker: number, err: thrown }, 'a worker could not start');
       }
-      await sleep(pauseAfter(failures), undefined, { signal: stop.signal }).catch(() => undefined);
+      await sleep(pauseAfter(failures), { signal: stop.signal }).catch(() => undefined);
     }
   };
   const drain = async (timeoutMs: number) => {
@@ -136,7 +136,7 @@ async function untilServing(worker: Worker): Promise<void> {
 
 /** @throws when the worker does not answer in time. */
 async function metricsOf(worker: Worker): Promise<MetricsSnapshot> {
-  const messages = messagesOf(worker, AbortSignal.timeout(metricsTimeoutMs));
+  const messages = messagesOf(worker, timeoutSignal(metricsTimeoutMs));
   send(worker, { kind: 'read metrics' });
   for await (const message of messages) if (message.kind === 'metrics') return message.metrics;
   throw new Error('the worker ended');
@@ -145,10 +145,10 @@ async function metricsOf(worker: Worker): Promise<MetricsSnapshot> {
 /** Lets running work finish within `timeoutMs`, then ends the process. */
 async function endWorker(worker: Worker, timeoutMs: number): Promise<void> {
   if (worker.isDead()) return;
-  const forced = setTimeout(() => worker.process.kill('SIGKILL'), timeoutMs + graceMs);
+  const forced = startTimer(() => worker.process.kill('SIGKILL'), timeoutMs + graceMs);
   send(worker, { kind: 'drain', timeoutMs });
   await endOf(worker);
-  clearTimeout(forced);
+  cancelTimer(forced);
 }
 
 /** The messages of a worker from now on, until it exits. */

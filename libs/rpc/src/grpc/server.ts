@@ -3,6 +3,7 @@ import { createServer, type Server as Listener, type Socket } from 'node:net';
 import type { DescMethod, Message } from '@bufbuild/protobuf';
 import { MultiplexService, type OpenRequest, type OpenResponse } from '@gateway/proto/rpc/v1/multiplex_service_pb.js';
 import type { Metrics } from '@gateway/telemetry';
+import { cancelTimer, startTimer } from '@gateway/time';
 import {
   type handleBidiStreamingCall,
   Metadata,
@@ -127,13 +128,13 @@ export class GrpcServer {
     this.#isStopping = true;
     const closed = once(this.#listener.close(), 'close');
     for (const session of this.#sessions.keys()) session.goAway();
-    const force = setTimeout(() => {
+    const force = startTimer(() => {
       for (const connection of this.#connections) connection.destroy();
     }, graceMs);
     await Promise.race([Promise.all(this.#sessions.values()), closed]);
     this.#server.tryShutdown(() => undefined);
     await closed;
-    clearTimeout(force);
+    cancelTimer(force);
   }
 
   /**

@@ -1,6 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createSecureContext, createServer, type Server, type TLSSocket } from 'node:tls';
+import { cancelTimer, startInterval, type Timer } from '@gateway/time';
 import { type ChannelCredentials, credentials } from '@grpc/grpc-js';
 import { identityCheck } from '../call-table.ts';
 
@@ -35,14 +36,14 @@ export type OnRefusedConnection = (refusal: { readonly address: string | undefin
 export class Tls implements Disposable {
   readonly #options: TlsOptions;
   readonly #servers = new Set<Pick<Server, 'setSecureContext'>>();
-  readonly #timer: NodeJS.Timeout;
+  readonly #timer: Timer;
   #certificates: Certificates;
 
   /** @throws when the files are not usable; the message says which file, and why. */
   constructor(options: TlsOptions) {
     this.#options = options;
     this.#certificates = readCertificates(options);
-    this.#timer = setInterval(() => this.#reread(), options.rereadMs ?? 10_000).unref();
+    this.#timer = startInterval(() => this.#reread(), options.rereadMs ?? 10_000).unref();
   }
 
   get certificates(): Certificates {
@@ -98,7 +99,7 @@ export class Tls implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    clearInterval(this.#timer);
+    cancelTimer(this.#timer);
   }
 
   #reread(): void {

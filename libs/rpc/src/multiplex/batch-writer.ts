@@ -1,5 +1,5 @@
-import { setImmediate as endOfTurn } from 'node:timers/promises';
 import type { Frame } from '@gateway/proto/rpc/v1/multiplex_service_pb.js';
+import { yieldToEventLoop } from '@gateway/time';
 
 /** The destination of batches: a stream of grpc-js, from either side. */
 export interface BatchStream {
@@ -36,7 +36,7 @@ export class BatchWriter {
   }
 
   async #flush(): Promise<void> {
-    await endOfTurn();
+    await yieldToEventLoop();
     while (this.#waiting.length > 0) {
       if (this.#stream.write({ frames: this.#nextBatch() })) continue;
       await new Promise<void>((resolve) => this.#stream.once('drain', resolve));

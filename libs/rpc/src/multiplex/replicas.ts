@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { outsideTraces } from '@gateway/telemetry';
+import { cancelTimer, random, sleep, startInterval, type Timer } from '@gateway/time';
 import { RpcError } from '../errors.ts';
 import type { ClientSession } from './client-session.ts';
 
@@ -33,7 +33,7 @@ export class Replicas implements Disposable {
   /** Resolves when any replica changes. */
   #change = Promise.withResolvers<void>();
   #firstLookup: Promise<void> | undefined;
-  #lookups: NodeJS.Timeout | undefined;
+  #lookups: Timer | undefined;
   #isClosed = false;
 
   constructor(options: ReplicasOptions) {
@@ -46,10 +46,10 @@ export class Replicas implements Disposable {
    */
   pick(): ClientSession | undefined {
     const sessions = this.#sessions;
-    const at = Math.floor(Math.random() * sessions.length);
+    const at = Math.floor(random() * sessions.length);
     const first = sessions[at];
     // Any session other than the first.
-    const second = sessions[(at + 1 + Math.floor(Math.random() * (sessions.length - 1))) % sessions.length];
+    const second = sessions[(at + 1 + Math.floor(random() * (sessions.length - 1))) % sessions.length];
     if (first === undefined || second === undefined) return first;
     return second.inFlight < first.inFlight ? second : first;
   }
@@ -61,7 +61,7 @@ export class Replicas implements Disposable {
   async untilReady(): Promise<void> {
     // Connections outlive the call that happens to start them.
     outsideTraces(() => {
-      this.#lookups ??= setInterval(() => this.#lookUp(), this.#options.resolveIntervalMs).unref();
+      this.#lookups ??= startInterval(() => this.#lookUp(), this.#options.resolveIntervalMs).unref();
       this.#firstLookup ??= this.#lookUp();
     });
     await this.#firstLookup;
@@ -78,7 +78,7 @@ export class Replicas implements Disposable {
   /** Lets running calls finish; starts no new ones. */
   [Symbol.dispose](): void {
     this.#isClosed = true;
-    clearInterval(this.#lookups);
+    cancelTimer(this.#lookups);
     this.#follow([]);
   }
 
@@ -129,7 +129,7 @@ export class Replicas implements Disposable {
       }
       this.#announce();
       // Jitter keeps clients from reconnecting to a restarted service all at once.
-      await sleep(backoffMs * (0.5 + Math.random()), undefined, { signal, ref: false }).catch(() => undefined);
+      await sleep(backoffMs * (0.5 + random()), { signal, ref: false }).catch(() => undefined);
     }
   }
 

@@ -1,7 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { GatewayDatabase } from '@gateway/database';
 import type { Logger } from '@gateway/telemetry';
-import type { Clock } from '@gateway/time';
+import { type Clock, sleep } from '@gateway/time';
 
 export interface AuditRetention {
   readonly database: GatewayDatabase;
@@ -24,7 +23,7 @@ export async function tendAuditLog(parts: AuditRetention): Promise<void> {
       if (signal.aborted) return;
       logger.warn({ err: thrown }, 'expired rows of the audit log could not be removed; retrying');
     }
-    await sleep(intervalMs, undefined, { signal, ref: false }).catch(() => undefined);
+    await sleep(intervalMs, { signal, ref: false }).catch(() => undefined);
   }
 }
 

@@ -1,8 +1,7 @@
-import { randomUUID } from 'node:crypto';
 import type { HandlerContext } from '@connectrpc/connect';
 import type { GatewayDatabase, StoredAuditOutcome } from '@gateway/database';
 import type { Logger } from '@gateway/telemetry';
-import type { Clock } from '@gateway/time';
+import { type Clock, randomId } from '@gateway/time';
 import { type Caller, callerOf } from './caller.ts';
 
 /** The change that is about to happen. */
@@ -91,7 +90,7 @@ export async function noteInAudit(
   database: GatewayDatabase,
   { atMs, before, after, ...entry }: AuditNote,
 ): Promise<string> {
-  const auditId = randomUUID();
+  const auditId = randomId();
   const subject = entry.subject.slice(0, maxSubjectLength);
   const row = { ...entry, subject, audit_id: auditId, at_ms: atMs, details: toJson({ before, after }) };
   await database.insertInto('audit_log').values(row).execute();

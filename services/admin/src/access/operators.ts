@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import {
   type Database,
   type GatewayDatabase,
@@ -7,7 +6,7 @@ import {
   type StoredRole,
   withSerializationRetry,
 } from '@gateway/database';
-import { type Clock, systemClock } from '@gateway/time';
+import { type Clock, randomId, systemClock } from '@gateway/time';
 import { tokenSha256 } from '@gateway/tokens';
 import type { Transaction, Updateable } from 'kysely';
 import { beginningOf, isOperatorName } from './operator-names.ts';
@@ -73,7 +72,7 @@ export class OperatorStore {
   async fromProvider(subject: string, name: string, role: StoredRole): Promise<Operator> {
     // A name that another operator has would identify that person in the audit log.
     const short = beginningOf(name, 60);
-    const names = [name, `${short} (${beginningOf(subject, 30)})`, `${short} (${randomUUID()})`];
+    const names = [name, `${short} (${beginningOf(subject, 30)})`, `${short} (${randomId()})`];
     for (const free of names.filter(isOperatorName)) {
       const known = await this.#select().where('oidc_subject', '=', subject).executeTakeFirst();
       if (known !== undefined) {
@@ -162,7 +161,7 @@ export class OperatorStore {
     given: Pick<OperatorsTable, 'name' | 'role' | 'token_hash' | 'oidc_subject'>,
   ): Promise<Operator | undefined> {
     const created_at_ms = this.#clock.nowMs();
-    const row = { operator_id: randomUUID(), created_at_ms, last_seen_at_ms: null, disabled_at_ms: null, revision: 1 };
+    const row = { operator_id: randomId(), created_at_ms, last_seen_at_ms: null, disabled_at_ms: null, revision: 1 };
     try {
       return await this.#database
         .insertInto('operators')

@@ -1,6 +1,6 @@
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { GatewayDatabase } from '@gateway/database';
-import type { Clock } from '@gateway/time';
+import { type Clock, randomBytes } from '@gateway/time';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import type { PendingSignIn } from './oidc-provider.ts';

@@ -1,6 +1,6 @@
-import { hash, randomBytes } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { GatewayDatabase, OperatorSessionsTable } from '@gateway/database';
-import type { Clock } from '@gateway/time';
+import { type Clock, randomBytes } from '@gateway/time';
 
 /** A browser's session, of an operator or of the holder of a caller's token. */
 export type StoredSession = OperatorSessionsTable;

@@ -1,9 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { create } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { type Overview, OverviewSchema, type Replica } from '@gateway/proto/admin/v1/system_service_pb.js';
 import type { Logger } from '@gateway/telemetry';
-import type { Clock } from '@gateway/time';
+import { type Clock, monotonicMs, sleep, timeoutSignal } from '@gateway/time';
 import type { AdminPeers } from '../parts.ts';
 import { orAborted } from '../peer-calls.ts';
 import { attentionOf } from './attention.ts';
@@ -90,22 +89,20 @@ export class FigureReader {
     const { watched, otherwise } = this.#options.intervalsMs ?? { watched: 2_000, otherwise: 10_000 };
     while (!this.#stop.signal.aborted) {
       this.#sleeping = new AbortController();
-      const begunAtMs = performance.now();
+      const begunAtMs = monotonicMs();
       await this.#readOnce().catch((thrown: unknown) => {
         if (!this.#stop.signal.aborted)
           this.#options.logger.warn({ err: thrown }, 'metrics of a replica could not be read');
       });
       const intervalMs = this.#watchers > 0 ? watched : otherwise;
       const signal = AbortSignal.any([this.#stop.signal, this.#sleeping.signal]);
-      await sleep(Math.max(0, intervalMs - (performance.now() - begunAtMs)), undefined, { signal, ref: false }).catch(
-        () => {},
-      );
+      await sleep(Math.max(0, intervalMs - (monotonicMs() - begunAtMs)), { signal, ref: false }).catch(() => {});
     }
   }
 
   async #readOnce(): Promise<void> {
     const { peers, clock } = this.#options;
-    const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(readingTimeoutMs)]);
+    const signal = AbortSignal.any([this.#stop.signal, timeoutSignal(readingTimeoutMs)]);
     const next = this.#next;
     const [readings, pools] = await Promise.all([
       peers.replicas.read(signal),

@@ -7,6 +7,7 @@ import { text } from 'node:stream/consumers';
 import { settingsPath } from '@gateway/config';
 import { identityCheck } from '@gateway/rpc/call-table';
 import type { Tls } from '@gateway/rpc/grpc';
+import { epochMs, timeoutSignal } from '@gateway/time';
 import { z } from 'zod';
 import type { ReplicaDirectory } from '../parts.ts';
 import { orAborted } from '../peer-calls.ts';
@@ -41,7 +42,7 @@ export function networkReplicas(urls: MetricsUrls, tls: Tls | undefined): Replic
 
   /** Reads all replicas at once. If one can't be read, only that one has a problem. */
   async function askAll<T extends object>(wanted: MetricsUrls, signal: AbortSignal, read: (ask: Ask) => Promise<T>) {
-    const deadline = AbortSignal.any([signal, AbortSignal.timeout(readTimeoutMs)]);
+    const deadline = AbortSignal.any([signal, timeoutSignal(readTimeoutMs)]);
     const askOne = async (service: string, url: URL, host: string) => {
       const port = url.port || (url.protocol === 'https:' ? '443' : '80');
       const address = `${isIPv6(host) ? `[${host}]` : host}:${port}`;
@@ -85,8 +86,8 @@ export function networkReplicas(urls: MetricsUrls, tls: Tls | undefined): Replic
 type Ask = (method: string, path: string) => Promise<{ readonly status: number | undefined; readonly text: string }>;
 
 async function readReplica(ask: Ask) {
-  const fromMs = Date.now();
-  const metricsAsked = ask('GET', '/metrics').then((metrics) => ({ metrics, asked: { fromMs, toMs: Date.now() } }));
+  const fromMs = epochMs();
+  const metricsAsked = ask('GET', '/metrics').then((metrics) => ({ metrics, asked: { fromMs, toMs: epochMs() } }));
   const [ready, { metrics, asked }] = await Promise.all([ask('GET', '/readyz'), metricsAsked]);
   if (metrics.status !== 200) throw new Error(metrics.text.trim());
   return { metrics: metrics.text, asked, problem: ready.status === 200 ? undefined : ready.text.trim() };

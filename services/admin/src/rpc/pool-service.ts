@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { create, equals } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { ServiceImpl } from '@connectrpc/connect';
 import { type PoolOverview, PoolOverviewSchema, type PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
+import { sleep } from '@gateway/time';
 import { scopedKey } from '@gateway/tokens';
 import type { AdminParts } from '../parts.ts';
 import { peerCall } from '../peer-calls.ts';
@@ -25,7 +25,7 @@ export function poolService(parts: AdminParts): ServiceImpl<typeof PoolService> 
           yield { overview: { ...overview, at: at() } };
           shown = overview;
         }
-        await sleep(everyMs, undefined, { signal }).catch(() => undefined);
+        await sleep(everyMs, { signal }).catch(() => undefined);
       }
     },
 

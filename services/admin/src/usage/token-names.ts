@@ -1,3 +1,4 @@
+import { cacheTime } from '@gateway/time';
 import { LRUCache } from 'lru-cache';
 import type { AdminPeers } from '../parts.ts';
 import { pagesOf, peerCall } from '../peer-calls.ts';
@@ -11,7 +12,7 @@ const tokensAtATime = 1_000;
 /** The names of tokens: labels for people, ids for everything else. */
 export class TokenNames {
   readonly #identity: AdminPeers['identity'];
-  readonly #labels = new LRUCache<string, string>({ max: maxLabels, ttl: labelTtlMs });
+  readonly #labels = new LRUCache<string, string>({ max: maxLabels, ttl: labelTtlMs, ...cacheTime });
 
   constructor(identity: AdminPeers['identity']) {
     this.#identity = identity;

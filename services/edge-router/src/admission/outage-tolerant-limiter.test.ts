@@ -12,15 +12,6 @@ import { ManualClock } from '@gateway/time';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { OutageTolerantLimiter, type OutageTolerantLimiterOptions } from './outage-tolerant-limiter.ts';
 
-/** Fake timers do not replace those of this module. */
-vi.mock('node:timers/promises', () => ({
-  setTimeout: (ms: number, value: unknown, { signal }: { readonly signal?: AbortSignal } = {}) =>
-    new Promise((resolve, reject) => {
-      setTimeout(() => resolve(value), ms);
-      signal?.addEventListener('abort', reject, { once: true });
-    }),
-}));
-
 const noonMs = Date.parse('2026-11-20T11:00:00Z');
 const localDay = '2026-11-20';
 const admitted = () => create(AdmitResponseSchema, { status: { localDay, requests: { limit: 4, remaining: 3 } } });

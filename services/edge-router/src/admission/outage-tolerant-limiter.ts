@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
 import { GatewayError } from '@gateway/errors';
 import {
@@ -12,6 +11,7 @@ import {
 import { CostKind, type LimitStatus } from '@gateway/proto/limiter/v1/limit_pb.js';
 import type { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { type Client, RpcError } from '@gateway/rpc';
+import { monotonicMs, sleep } from '@gateway/time';
 import type { RequestEvents } from '../events.ts';
 import type { CreateLimiter, EdgeLimiter } from './admit.ts';
 
@@ -73,7 +73,7 @@ export class OutageTolerantLimiter extends FallbackLimits implements EdgeLimiter
       if (!(thrown instanceof RpcError)) throw thrown;
       // No limiter has been reached yet. One may be starting, so it gets as much time as for an
       // answer.
-      await Promise.race([this.whenBack, sleep(this.#timeoutMs, undefined, { ref: false })]);
+      await Promise.race([this.whenBack, sleep(this.#timeoutMs, { ref: false })]);
       return super.admit(check).catch(failAsGateway);
     }
   }
@@ -132,11 +132,11 @@ async function repeated<T>(
   timeoutMs: number,
   call: (options: { readonly timeoutMs: number }) => Promise<T>,
 ): Promise<T> {
-  const deadlineMs = performance.now() + timeoutMs;
+  const deadlineMs = monotonicMs() + timeoutMs;
   try {
     return await call({ timeoutMs });
   } catch (thrown) {
-    const leftMs = Math.floor(deadlineMs - performance.now());
+    const leftMs = Math.floor(deadlineMs - monotonicMs());
     if (!(thrown instanceof RpcError) || thrown.status !== 'unavailable' || leftMs < 1) throw thrown;
     return call({ timeoutMs: leftMs });
   }

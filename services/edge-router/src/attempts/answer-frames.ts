@@ -1,5 +1,6 @@
 import type { ExecuteResponse } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { RpcError } from '@gateway/rpc';
+import { cancelTimer, startTimer, type Timer } from '@gateway/time';
 import { AnswerTooLongError } from './attempt-errors.ts';
 
 export interface AnswerFramesOptions {
@@ -24,7 +25,7 @@ export class AnswerFrames {
   readonly #client: AbortSignal;
   #isSent: boolean;
   #isClosed = false;
-  #patience: NodeJS.Timeout | undefined;
+  #patience: Timer | undefined;
 
   constructor(answer: AsyncIterable<ExecuteResponse>, { call, client, isRecorded }: AnswerFramesOptions) {
     client.throwIfAborted();
@@ -59,7 +60,7 @@ export class AnswerFrames {
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    clearTimeout(this.#patience);
+    cancelTimer(this.#patience);
     this.#client.removeEventListener('abort', this.#onLeave);
     // Not awaited: a busy adapter ends by its signal.
     this.#answer.return?.().catch(() => undefined);
@@ -67,7 +68,7 @@ export class AnswerFrames {
 
   readonly #onLeave = (): void => {
     if (this.#isSent) this.#call.abort();
-    else this.#patience = setTimeout(() => this.#call.abort(), adapterAnswersWithinMs);
+    else this.#patience = startTimer(() => this.#call.abort(), adapterAnswersWithinMs);
   };
 }
 

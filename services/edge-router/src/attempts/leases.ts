@@ -7,6 +7,7 @@ import type {
   ReportRequestSchema,
 } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { type Client, RpcError, UnaryCall } from '@gateway/rpc';
+import { cancelTimer, monotonicMs, startInterval } from '@gateway/time';
 import type { RequestEvents } from '../events.ts';
 
 export interface LeasesOptions {
@@ -42,7 +43,7 @@ export class Leases implements Disposable {
   readonly #running = new Map<string, { readonly lease: Lease; dueAtMs: number }>();
   /** Reports to repeat, until when, and why they failed. */
   readonly #unreported = new Map<ReportRequestInit, { readonly untilMs: number; readonly fault: unknown }>();
-  readonly #timer = setInterval(() => this.#maintain(), maintainMs).unref();
+  readonly #timer = startInterval(() => this.#maintain(), maintainMs).unref();
   #isReporting = false;
 
   constructor(options: LeasesOptions) {
@@ -68,7 +69,7 @@ export class Leases implements Disposable {
 
   /** Renews this lease from now on, instead of the request's previous one. */
   startRenewing(requestId: string, lease: Lease): void {
-    if (lease.ttlSeconds > 0) this.#running.set(requestId, { lease, dueAtMs: performance.now() + renewalMs(lease) });
+    if (lease.ttlSeconds > 0) this.#running.set(requestId, { lease, dueAtMs: monotonicMs() + renewalMs(lease) });
   }
 
   /** The request no longer needs a lease. */
@@ -83,7 +84,7 @@ export class Leases implements Disposable {
       await broker.report(report, { timeoutMs });
     } catch (fault) {
       if (this.#unreported.size >= maxUnreported) return events.reportGivenUp(fault, report.requestId);
-      this.#unreported.set(report, { untilMs: performance.now() + reportForMs, fault });
+      this.#unreported.set(report, { untilMs: monotonicMs() + reportForMs, fault });
     }
   }
 
@@ -96,13 +97,13 @@ export class Leases implements Disposable {
 
   /** Abandons waiting reports. */
   [Symbol.dispose](): void {
-    clearInterval(this.#timer);
+    cancelTimer(this.#timer);
     for (const [{ requestId }, { fault }] of this.#unreported) this.#options.events.reportGivenUp(fault, requestId);
     this.#unreported.clear();
   }
 
   #maintain(): void {
-    const nowMs = performance.now();
+    const nowMs = monotonicMs();
     const due = [...this.#running.values()].filter(({ dueAtMs }) => dueAtMs <= nowMs);
     for (const running of due) running.dueAtMs = nowMs + renewalMs(running.lease);
     for (let start = 0; start < due.length; start += maxInOneCall) {
@@ -127,7 +128,7 @@ export class Leases implements Disposable {
     this.#isReporting = true;
     const { broker, timeoutMs, events } = this.#options;
     for (const [report, { untilMs, fault }] of this.#unreported) {
-      const isTooLate = performance.now() >= untilMs;
+      const isTooLate = monotonicMs() >= untilMs;
       if (isTooLate) events.reportGivenUp(fault, report.requestId);
       const [taken] = isTooLate ? [] : await Promise.allSettled([broker.report(report, { timeoutMs })]);
       this.#unreported.delete(report);

@@ -1,11 +1,10 @@
 import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { GatewayError } from '@gateway/errors';
 import type { IdentityService, Token } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import type { Client } from '@gateway/rpc';
-import type { Clock } from '@gateway/time';
+import { type Clock, sleep } from '@gateway/time';
 import { parseTokenText, tokenSha256 } from '@gateway/tokens';
 import { LRUCache } from 'lru-cache';
 import type { LookupSlots } from './lookup-slots.ts';
@@ -184,7 +183,7 @@ export async function watchTokenChanges(
     } catch {
       // Identity is away: cached tokens become outdated by their age, and the stream is reopened.
     }
-    await sleep(reconnectMs, undefined, { signal }).catch(() => undefined);
+    await sleep(reconnectMs, { signal }).catch(() => undefined);
   }
 }
 

@@ -1,4 +1,5 @@
 import { GatewayError } from '@gateway/errors';
+import { cancelTimer, startImmediate, startTimer } from '@gateway/time';
 
 export interface LookupSlotsOptions {
   /** How long a lookup may wait before it is refused. */
@@ -51,13 +52,13 @@ export class LookupSlots {
       queue.delete(enter);
       if (queue.size === 0) this.#queues.delete(peer);
       this.#waiting -= 1;
-      clearTimeout(timer);
+      cancelTimer(timer);
     };
     const enter = () => {
       leave();
       resolve();
     };
-    const timer = setTimeout(() => {
+    const timer = startTimer(() => {
       leave();
       reject(tooMany());
     }, waitMs);
@@ -74,7 +75,7 @@ export class LookupSlots {
    */
   #passOn(): void {
     if (this.#waiting === 0) this.#running -= 1;
-    else setImmediate(() => this.#passToNext());
+    else startImmediate(() => this.#passToNext());
   }
 
   #passToNext(): void {

@@ -1,5 +1,6 @@
 import { addAbortListener } from 'node:events';
 import { GatewayError } from '@gateway/errors';
+import { cancelTimer, monotonicMs, startTimer } from '@gateway/time';
 import { type Waiter, WaitingRequests } from './waiting-requests.ts';
 
 export interface BodyMemoryOptions {
@@ -120,13 +121,13 @@ export class BodyMemory {
       waiter.refuse();
       this.#serve();
     };
-    const startedAtMs = performance.now();
-    const timer = setTimeout(leave, Math.max(1, this.#waitMs - owner.waitedMs));
+    const startedAtMs = monotonicMs();
+    const timer = startTimer(leave, Math.max(1, this.#waitMs - owner.waitedMs));
     using _leaving = addAbortListener(signal, leave);
     this.#serve();
     await promise.finally(() => {
-      clearTimeout(timer);
-      owner.waitedMs += performance.now() - startedAtMs;
+      cancelTimer(timer);
+      owner.waitedMs += monotonicMs() - startedAtMs;
     });
   }
 

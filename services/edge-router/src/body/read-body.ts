@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { GatewayError } from '@gateway/errors';
 import { BufferList, JsonBody, JsonScanner } from '@gateway/json';
-import { EventLoopYield } from '@gateway/time';
+import { cancelTimer, EventLoopYield, monotonicMs, startImmediate, startTimer, type Timer } from '@gateway/time';
 import type { EdgeRouterConfig } from '../config.ts';
 import { HttpFault } from '../errors/render-error.ts';
 import type { BodyAllocation } from './body-memory.ts';
@@ -60,7 +60,7 @@ export async function readBody(request: IncomingMessage, rules: BodyRules, track
   const yields = new EventLoopYield();
   let size = 0;
   let badJson: unknown;
-  let patience: NodeJS.Timeout | undefined;
+  let patience: Timer | undefined;
   try {
     for await (const piece of pieces) {
       size += piece.length;
@@ -75,14 +75,14 @@ export async function readBody(request: IncomingMessage, rules: BodyRules, track
         // Errors of size and decoding have precedence: the rest of the upload gets a moment to show
         // one, and is not kept.
         allocation[Symbol.dispose]();
-        patience = setTimeout(() => stop.abort(badJson), Math.min(badJsonPatienceMs, pace.idleMs));
+        patience = startTimer(() => stop.abort(badJson), Math.min(badJsonPatienceMs, pace.idleMs));
       }
     }
   } catch (thrown) {
     if (badJson !== undefined && stop?.signal.reason === badJson) throw badJson;
     throw isStreamFault(thrown) ? brokenOff(thrown) : thrown;
   } finally {
-    clearTimeout(patience);
+    cancelTimer(patience);
   }
   badJson ??= failureOf(() => scanner.end());
   if (badJson !== undefined) throw badJson;
@@ -213,10 +213,10 @@ export async function* receiveUpload(
   request.on('readable', onChange).on('end', onChange).on('error', fail).on('close', onClose);
   using _stopping = signal && addAbortListener(signal, () => fail(signal.reason));
   let waitingSinceMs: number | undefined;
-  using idleTimer = setTimeout(() => {
+  using idleTimer = startTimer(() => {
     // Bytes that arrived while this process was busy are read before the decision.
-    setImmediate(() => {
-      if (waitingSinceMs === undefined || performance.now() - waitingSinceMs < pace.idleMs) return;
+    startImmediate(() => {
+      if (waitingSinceMs === undefined || monotonicMs() - waitingSinceMs < pace.idleMs) return;
       fail(new HttpFault(408, `No bytes of the body arrived for ${pace.idleMs / 1_000} seconds.`));
     });
   }, pace.idleMs + 1);
@@ -224,7 +224,7 @@ export async function* receiveUpload(
   let windowBytes = 0;
   try {
     for (;;) {
-      waitingSinceMs ??= performance.now();
+      waitingSinceMs ??= monotonicMs();
       const chunk: Buffer | null = request.destroyed ? null : request.read();
       if (chunk === null) {
         if (request.readableEnded) return;
@@ -235,7 +235,7 @@ export async function* receiveUpload(
         });
         continue;
       }
-      windowMs += performance.now() - waitingSinceMs;
+      windowMs += monotonicMs() - waitingSinceMs;
       windowBytes += chunk.length;
       if (windowMs >= pace.windowMs) {
         if (windowBytes < (pace.leastBytesPerSecond * windowMs) / 1_000) throw tooSlow(pace);

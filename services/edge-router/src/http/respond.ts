@@ -1,7 +1,7 @@
-import { randomUUIDv7 } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { finished } from 'node:stream/promises';
 import type { GatewayError } from '@gateway/errors';
+import { cancelTimer, startTimer, timeOrderedId } from '@gateway/time';
 import { isReceived, isUploading } from '../body/read-body.ts';
 import { type ErrorDialect, renderError } from '../errors/render-error.ts';
 
@@ -60,12 +60,12 @@ export function endAfterUpload(response: ServerResponse, body: string, limits: L
   response.write(body);
   let bytesLeft = limits.bytes;
   const end = () => {
-    clearTimeout(total);
-    clearTimeout(pause);
+    cancelTimer(total);
+    cancelTimer(pause);
     response.end();
   };
-  const total = setTimeout(end, limits.totalMs);
-  const pause = setTimeout(end, limits.pauseMs);
+  const total = startTimer(end, limits.totalMs);
+  const pause = startTimer(end, limits.pauseMs);
   response.req.once('end', end).once('close', end).on('error', end);
   response.req.on('data', (chunk: Buffer) => {
     pause.refresh();
@@ -89,7 +89,7 @@ const messagesRequestIdHeader = 'request-id';
 
 /** Assigns the request's id, which every answer to it contains. */
 export function assignRequestId(response: ServerResponse): void {
-  response.setHeader(requestIdHeader, randomUUIDv7());
+  response.setHeader(requestIdHeader, timeOrderedId());
 }
 
 export function requestIdOf(response: ServerResponse): string {

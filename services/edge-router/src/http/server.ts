@@ -3,6 +3,7 @@ import { createServer, IncomingMessage, type RequestListener, type Server, Serve
 import { Server as NetServer, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { sharedPortOptions } from '@gateway/lifecycle/run-worker';
+import { cancelTimer, monotonicMs, startTimer } from '@gateway/time';
 import { breakUpload, deferUpload } from '../body/read-body.ts';
 import type { EdgeRouterConfig } from '../config.ts';
 import { HttpFault, toHttpFault } from '../errors/render-error.ts';
@@ -78,7 +79,7 @@ export class HttpServer {
    * elsewhere.
    */
   announceDrain(): void {
-    this.#drainAnnouncedMs ??= performance.now();
+    this.#drainAnnouncedMs ??= monotonicMs();
     for (const response of this.#running) {
       const isLast = this.#latest.get(response.req.socket) === response;
       if (isLast && !response.headersSent) response.shouldKeepAlive = false;
@@ -94,7 +95,7 @@ export class HttpServer {
   async drain(timeoutMs: number): Promise<void> {
     if (!this.#server.listening) return;
     this.announceDrain();
-    const announcedForMs = performance.now() - (this.#drainAnnouncedMs ?? 0);
+    const announcedForMs = monotonicMs() - (this.#drainAnnouncedMs ?? 0);
     const idleMs = Math.max(lingerMs, announcedForMs);
     this.#server.keepAliveTimeout = idleMs;
     const closed = once(this.#server, 'close');
@@ -105,9 +106,9 @@ export class HttpServer {
       if (this.#recent.has(connection)) connection.setTimeout(idleMs);
       else connection.destroy();
     }
-    const cut = setTimeout(() => this.#server.closeAllConnections(), timeoutMs);
+    const cut = startTimer(() => this.#server.closeAllConnections(), timeoutMs);
     await closed;
-    clearTimeout(cut);
+    cancelTimer(cut);
   }
 
   #onConnection(connection: Socket): void {
@@ -195,8 +196,8 @@ export class HttpServer {
     response.assignSocket(connection);
     this.#refuse(response, fault);
     connection.end();
-    const timer = setTimeout(() => connection.destroy(), lingerMs);
-    connection.once('close', () => clearTimeout(timer));
+    const timer = startTimer(() => connection.destroy(), lingerMs);
+    connection.once('close', () => cancelTimer(timer));
   }
 
   /** Uses the chat shape, because no endpoint is known. */

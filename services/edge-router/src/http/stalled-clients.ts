@@ -1,6 +1,7 @@
 import { fstatSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { Server, Socket } from 'node:net';
+import { cancelTimer, startInterval } from '@gateway/time';
 
 /**
  * Disconnects clients that read nothing of pending data for `stallMs`. It checks connections, so
@@ -34,8 +35,8 @@ export function cutStalledClients(server: Server, stallMs: number, onStalled: ()
     }
   }
 
-  const timer = setInterval(() => void sample(), stallMs / samplesInAStall).unref();
-  server.once('close', () => clearInterval(timer));
+  const timer = startInterval(() => void sample(), stallMs / samplesInAStall).unref();
+  server.once('close', () => cancelTimer(timer));
   server.on('connection', (connection) => {
     watched.set(connection, { sample: '', unchanged: 0 });
     connection.once('close', () => watched.delete(connection));

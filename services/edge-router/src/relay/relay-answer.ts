@@ -4,7 +4,7 @@ import type { ExecuteResponse, ExecuteResult, ResponseHead } from '@gateway/prot
 import { type AttemptReport, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { LedgerOutcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { activeSpan } from '@gateway/telemetry';
-import type { Clock } from '@gateway/time';
+import { type Clock, cancelTimer, startInterval, type Timer } from '@gateway/time';
 import { AnswerTooLongError } from '../attempts/attempt-errors.ts';
 import { type Answering, cancelledReport, cancelReasonOf, reportOf } from '../attempts/attempt-loop.ts';
 import type { Leases } from '../attempts/leases.ts';
@@ -40,7 +40,7 @@ export async function relayAnswer(relay: Relay, { leases, clock, config, events 
   /** Undefined until it is written. */
   let sentHead: ResponseHead | undefined;
   let isEventStream = false;
-  let heartbeat: NodeJS.Timeout | undefined;
+  let heartbeat: Timer | undefined;
   let nextSequenceNumber = 0;
   /** The last bytes that were written. */
   let tail = Buffer.alloc(0);
@@ -54,7 +54,7 @@ export async function relayAnswer(relay: Relay, { leases, clock, config, events 
   } catch (thrown) {
     await breakOff(thrown);
   } finally {
-    clearInterval(heartbeat);
+    cancelTimer(heartbeat);
     if (isEventStream) events.streamEnded();
     answer.frames.close();
   }
@@ -127,7 +127,7 @@ export async function relayAnswer(relay: Relay, { leases, clock, config, events 
     onHead(head);
     // Messages streams have pings of their own.
     if (!isBetweenEvents() || dialect === 'messages') return;
-    heartbeat = setInterval(() => {
+    heartbeat = startInterval(() => {
       if (isBetweenEvents() && !response.writableNeedDrain) response.write(': keep-alive\n\n');
     }, config.heartbeatMs).unref();
   }

@@ -1,10 +1,9 @@
-import { randomUUID } from 'node:crypto';
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync, type SQLTagStore } from 'node:sqlite';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { makePrivateDatabase } from '@gateway/config';
+import { randomId, yieldToEventLoop } from '@gateway/time';
 import type { OutboxEvents } from './outbox-events.ts';
 import { decoded, encoded, type OutboxRow } from './outbox-row.ts';
 
@@ -57,7 +56,7 @@ export class OutboxFile implements Disposable {
   static create({ folder, synchronous, openFile }: OutboxFolder): OutboxFile {
     // Repeated if another process takes the file for abandoned before it is locked.
     for (;;) {
-      const file = openFile(join(folder, `${randomUUID()}.sqlite`), synchronous);
+      const file = openFile(join(folder, `${randomId()}.sqlite`), synchronous);
       if (file !== undefined) return file;
     }
   }
@@ -160,7 +159,7 @@ export async function* abandonedRows({ folder, synchronous, openFile, events }: 
       using file = openFile(path, synchronous);
       for (const rows of file?.batches(events) ?? []) {
         yield rows;
-        await nextTurn();
+        await yieldToEventLoop();
       }
       file?.remove();
     } catch (fault) {

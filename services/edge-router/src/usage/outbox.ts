@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { narrowMode } from '@gateway/config';
 import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
 import type { UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { cancelImmediate, epochMs, type Immediate, monotonicMs, sleep, startImmediate } from '@gateway/time';
 import type { OutboxEvents } from './outbox-events.ts';
 import { abandonedRows, batchRows, bytesIn, isDamage, OutboxFile, type OutboxSynchronous } from './outbox-file.ts';
 import { batchOf, isLog, keepTrace, keyOf, type OutboxRow, type PendingRow } from './outbox-row.ts';
@@ -59,7 +59,7 @@ export class Outbox implements AsyncDisposable {
   #storedRows = 0;
   #lastNumber = 0;
   #file: OutboxFile;
-  #endOfTurn: NodeJS.Immediate | undefined;
+  #endOfTurn: Immediate | undefined;
   /** Resolves when there may be something to deliver. */
   #due = Promise.withResolvers<void>();
   /** The sink has failed or is slow: requests no longer wait for it at their end. */
@@ -121,12 +121,12 @@ export class Outbox implements AsyncDisposable {
     this.#keepDeferred();
     this.#writeChanges();
     this.#due.resolve();
-    const endMs = performance.now() + this.#options.lastDeliveryMs;
-    while (this.#waitingRows > 0 && performance.now() < endMs) await sleep(gatherMs);
+    const endMs = monotonicMs() + this.#options.lastDeliveryMs;
+    while (this.#waitingRows > 0 && monotonicMs() < endMs) await sleep(gatherMs);
     this.#stop.abort(new Error('the outbox is closed'));
     this.#due.resolve();
     await Promise.all(this.#background);
-    clearImmediate(this.#endOfTurn);
+    cancelImmediate(this.#endOfTurn);
     this.#keepDeferred();
     this.#writeChanges();
     // Nothing is written from here on.
@@ -144,7 +144,7 @@ export class Outbox implements AsyncDisposable {
       isStored: false,
       settled: Promise.withResolvers<void>(),
     };
-    const row = Object.assign(known, { message, state, changedAtMs: Date.now() });
+    const row = Object.assign(known, { message, state, changedAtMs: epochMs() });
     this.#rows.set(key, row);
     this.#keep(row);
     return row;
@@ -197,7 +197,7 @@ export class Outbox implements AsyncDisposable {
   /** All changes of one turn of the event loop are one transaction. */
   #scheduleEndOfTurn(): void {
     if (this.#stop.signal.aborted) return this.#settleQueue();
-    this.#endOfTurn ??= setImmediate(() => {
+    this.#endOfTurn ??= startImmediate(() => {
       this.#endOfTurn = undefined;
       if (this.#queue.size > maxRowsInMemory) this.#keepDeferred();
       if (this.#changed.size > 0) this.#writeChanges();
@@ -255,19 +255,19 @@ export class Outbox implements AsyncDisposable {
       if (this.#stop.signal.aborted) return;
       this.#due = Promise.withResolvers();
       const batch = this.#queue.values().take(batchRows).toArray();
-      const canWait = performance.now() - sentMs < maintainMs && !this.#closing.signal.aborted;
+      const canWait = monotonicMs() - sentMs < maintainMs && !this.#closing.signal.aborted;
       if (batch.length === 0 || (canWait && batch.every(({ message }) => isLog(message)))) continue;
-      sentMs = performance.now();
+      sentMs = monotonicMs();
       if (await this.#send(batch)) {
         this.#isSinkLate = false;
         for (const row of batch) this.#remove(row);
         if (this.#queue.size > 0) this.#due.resolve();
         pauseMs = retryMs;
-        const restMs = gatherMs - (performance.now() - sentMs);
+        const restMs = gatherMs - (monotonicMs() - sentMs);
         if (restMs > 0) await sleep(restMs);
       } else {
         this.#due.resolve();
-        await sleep(pauseMs, undefined, { signal: this.#closing.signal }).catch(() => sleep(retryMs));
+        await sleep(pauseMs, { signal: this.#closing.signal }).catch(() => sleep(retryMs));
         pauseMs = Math.min(pauseMs * 2, maxRetryMs);
       }
     }
@@ -301,7 +301,7 @@ export class Outbox implements AsyncDisposable {
     const { signal } = this.#stop;
     while (!signal.aborted) {
       await work().catch((fault) => this.#options.events.faulted(fault));
-      await sleep(this.#options.maintainMs, undefined, { signal, ref: false }).catch(() => undefined);
+      await sleep(this.#options.maintainMs, { signal, ref: false }).catch(() => undefined);
     }
   }
 
@@ -309,10 +309,10 @@ export class Outbox implements AsyncDisposable {
     this.#writeChanges();
     this.#due.resolve();
     const [first] = this.#queue;
-    const oldestMs = (this.#storedRows > 0 ? this.#file.oldestMs : undefined) ?? first?.changedAtMs ?? Date.now();
+    const oldestMs = (this.#storedRows > 0 ? this.#file.oldestMs : undefined) ?? first?.changedAtMs ?? epochMs();
     this.#options.events.backlog({
       events: this.#waitingRows,
-      oldestSeconds: (Date.now() - oldestMs) / 1_000,
+      oldestSeconds: (epochMs() - oldestMs) / 1_000,
       bytes: await bytesIn(this.#options.folder),
     });
   }

@@ -17,7 +17,7 @@ import {
   RequestTimesSchema,
 } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { failSpan, type Metrics, type Span, startSpan, withSpan } from '@gateway/telemetry';
-import type { Clock } from '@gateway/time';
+import { type Clock, monotonicMs } from '@gateway/time';
 import type { Outbox } from './outbox.ts';
 
 /** At most this many requests per second are logged for which no account was tried. */
@@ -84,13 +84,12 @@ export class RequestLogEntry {
   #acquireStartedAtMs = 0;
   #span: Span | undefined;
 
-  /** @param monotonicMs a clock that never jumps. */
-  constructor({ receivedAtMs, slowMs = Infinity, ...request }: LoggedRequest, monotonicMs = () => performance.now()) {
+  constructor({ receivedAtMs, slowMs = Infinity, ...request }: LoggedRequest, readMonotonicMs = monotonicMs) {
     const receivedAt = timestampFromMs(receivedAtMs);
     this.message = create(RequestLoggedSchema, { ...request, receivedAt, times: this.#timings });
     this.#slowMs = slowMs;
-    this.#monotonicMs = monotonicMs;
-    this.#startedAtMs = monotonicMs();
+    this.#monotonicMs = readMonotonicMs;
+    this.#startedAtMs = readMonotonicMs();
   }
 
   get elapsedMs(): number {

@@ -1,4 +1,5 @@
 import { addAbortListener } from 'node:events';
+import { cancelTimer, startTimer } from '@gateway/time';
 import type { UsageBatch } from '@gateway/usage-stream/usage-message';
 
 /**
@@ -33,17 +34,17 @@ export async function sendBatch(sink: UsageSink, batch: UsageBatch, { stop, onSl
   };
   using _stopping = addAbortListener(stop, () => giveUp(stop.reason));
   // One timer for all three limits: most batches are accepted before the first.
-  let timer = setTimeout(() => {
+  let timer = startTimer(() => {
     onSlow();
-    timer = setTimeout(() => {
+    timer = startTimer(() => {
       onLate();
-      timer = setTimeout(() => giveUp(new Error('the sink has not answered in time')), timeoutMs - lateMs);
+      timer = startTimer(() => giveUp(new Error('the sink has not answered in time')), timeoutMs - lateMs);
     }, lateMs - slowMs);
   }, slowMs);
   try {
     await Promise.race([sink.record(batch, sending.signal), givenUp.promise]);
   } finally {
-    clearTimeout(timer);
+    cancelTimer(timer);
   }
 }
 

@@ -11,6 +11,7 @@ import {
   AccountUse,
   AttemptResult,
 } from '@gateway/proto/pool/v1/account_pb.js';
+import { epochMs } from '@gateway/time';
 import { Command } from 'commander';
 import type { AdminConnection } from '../connection/admin-connection.ts';
 import { UsageError } from '../failures.ts';
@@ -126,7 +127,7 @@ const columns: Columns<Account> = {
     return texts.join('; ');
   },
   note: (account) => account.note,
-  'last error': ({ lastError }) => lastErrorCell(lastError, Date.now()),
+  'last error': ({ lastError }) => lastErrorCell(lastError, epochMs()),
 };
 
 /** An account that is available but whose last attempts all failed is failing. */

@@ -7,6 +7,7 @@ import { SessionService } from '@gateway/proto/admin/v1/session_service_pb.js';
 import { type Replica, Severity, SystemService } from '@gateway/proto/admin/v1/system_service_pb.js';
 import { AccountState } from '@gateway/proto/pool/v1/account_pb.js';
 import { readBuild } from '@gateway/telemetry';
+import { epochMs, timeoutSignal } from '@gateway/time';
 import { Command } from 'commander';
 import type { AdminConnection, RunningGateway } from '../connection/admin-connection.ts';
 import { findAdminToken } from '../connection/admin-token.ts';
@@ -63,10 +64,10 @@ async function examine(env: Environment, admin: AdminConnection): Promise<readon
 /** Whether the gateway answers, and whether its clock agrees with this one. */
 async function reach({ url, get }: RunningGateway): Promise<readonly Finding[]> {
   try {
-    const beganAtMs = Date.now();
-    const answer = await get('/livez', AbortSignal.timeout(timeoutMs));
+    const beganAtMs = epochMs();
+    const answer = await get('/livez', timeoutSignal(timeoutMs));
     answer.resume();
-    const tookMs = Date.now() - beganAtMs;
+    const tookMs = epochMs() - beganAtMs;
     if (answer.statusCode !== 200) {
       const remedy = 'Set GATEWAY_ADMIN_URL to the address of the admin service.';
       return [wrong('address', `${url} responds with status ${answer.statusCode}`, remedy)];
@@ -157,7 +158,7 @@ function versionsOf(replicas: readonly Replica[]): Finding {
 /** The attention list already has certificates that expire soon. */
 function certificatesOf(replicas: readonly Replica[]): readonly Finding[] {
   const ends = replicas.flatMap(({ figures }) => figures.certificate_expires_at ?? []);
-  const leftMs = Math.min(...ends) * 1_000 - Date.now();
+  const leftMs = Math.min(...ends) * 1_000 - epochMs();
   if (ends.length === 0 || leftMs <= 0) return [];
   return [
     fine('certificates', `the first of ${countText(ends.length, 'certificate')} expires in ${durationText(leftMs)}`),

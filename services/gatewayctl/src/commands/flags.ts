@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { type Timestamp, timestampFromMs } from '@bufbuild/protobuf/wkt';
-import { addLocalDays, endOfLocalDayMs, isLocalDay, type LocalDay, localDayOf } from '@gateway/time';
+import { addLocalDays, endOfLocalDayMs, epochMs, isLocalDay, type LocalDay, localDayOf } from '@gateway/time';
 import { InvalidArgumentError } from 'commander';
 import { UsageError } from '../failures.ts';
 
@@ -23,7 +23,7 @@ export function commaList(text: string): readonly string[] {
 }
 
 /** A day of the calendar in Europe/Amsterdam. */
-export function localDay(text: string, nowMs = Date.now()): LocalDay {
+export function localDay(text: string, nowMs = epochMs()): LocalDay {
   const today = localDayOf(nowMs);
   if (text === 'today') return today;
   if (text === 'yesterday') return addLocalDays(today, -1);
@@ -42,15 +42,15 @@ export function durationMs(text: string): number {
 
 /** A time in the past: a duration before now, or a time. */
 export function pastMoment(text: string): Timestamp {
-  if (/^\d+[smhdw]$/.test(text)) return timestampFromMs(Date.now() - durationMs(text));
+  if (/^\d+[smhdw]$/.test(text)) return timestampFromMs(epochMs() - durationMs(text));
   return moment(text);
 }
 
 /** A time in the future: a duration from now, the end of a day, or a time. */
 export function comingMoment(text: string): Timestamp {
-  if (/^\d+[smhdw]$/.test(text)) return timestampFromMs(Date.now() + durationMs(text));
+  if (/^\d+[smhdw]$/.test(text)) return timestampFromMs(epochMs() + durationMs(text));
   const at = isLocalDay(text) ? timestampFromMs(endOfLocalDayMs(text)) : moment(text);
-  if (Number(at.seconds) * 1_000 > Date.now()) return at;
+  if (Number(at.seconds) * 1_000 > epochMs()) return at;
   throw new InvalidArgumentError('It must be in the future.');
 }
 
@@ -110,7 +110,7 @@ export interface PeriodFlags {
 }
 
 /** The period of the flags; yesterday by default. @throws UsageError */
-export function periodOf({ from, to, since }: PeriodFlags, nowMs = Date.now()) {
+export function periodOf({ from, to, since }: PeriodFlags, nowMs = epochMs()) {
   const today = localDayOf(nowMs);
   if (since !== undefined) {
     if (from !== undefined || to !== undefined) throw new UsageError('use either --since, or --from and --to.');

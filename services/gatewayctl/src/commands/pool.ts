@@ -21,6 +21,7 @@ import {
   type QuotaForecast,
   QuotaOutlook,
 } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import { epochMs } from '@gateway/time';
 import { Command } from 'commander';
 import { endless } from '../connection/admin-connection.ts';
 import { UsageError } from '../failures.ts';
@@ -43,7 +44,7 @@ export function poolCommand({ connect }: CommandContext): Command {
     .action(async (name = '', { watch, ...output }: OutputFlags & { readonly watch?: true }) => {
       await using admin = await connect(watch && { running: true });
       const pools = admin.clientOf(PoolService);
-      const textOf = (overview: PoolOverview) => overviewText(overview, Date.now());
+      const textOf = (overview: PoolOverview) => overviewText(overview, epochMs());
       if (watch) {
         const states = pools.watchPools({ pool: name }, endless);
         return await printOverviews(output, PoolOverviewSchema, states, async (overview) => textOf(overview));
@@ -94,7 +95,7 @@ const explanationColumns: Columns<AccountExplanation> = {
     const { lastError } = account ?? {};
     return lastError === undefined || lastError.inARow === 0
       ? verdict
-      : `${verdict}; ${lastErrorCell(lastError, Date.now())}`;
+      : `${verdict}; ${lastErrorCell(lastError, epochMs())}`;
   },
 };
 

@@ -9,6 +9,7 @@ import {
   Severity,
   SystemService,
 } from '@gateway/proto/admin/v1/system_service_pb.js';
+import { epochMs } from '@gateway/time';
 import { Command } from 'commander';
 import { endless } from '../connection/admin-connection.ts';
 import { type OutputFlags, printMessage, printOverviews, withOutput } from '../output/print.ts';
@@ -90,7 +91,7 @@ const columns: Columns<Replica> = {
   address: ({ address }) => address,
   state: ({ ready, problem }): Cell => (ready ? { text: 'ready', color: 'green' } : { text: problem, color: 'red' }),
   version: ({ version }) => version,
-  up: ({ startedAt }) => (startedAt === undefined ? '' : durationText(Date.now() - timestampMs(startedAt))),
+  up: ({ startedAt }) => (startedAt === undefined ? '' : durationText(epochMs() - timestampMs(startedAt))),
   memory: ({ residentBytes }) => bytesText(Number(residentBytes)),
   cpu: ({ cpuShare }) => percent(cpuShare),
   details: {

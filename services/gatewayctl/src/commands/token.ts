@@ -8,6 +8,7 @@ import {
 } from '@gateway/proto/admin/v1/token_service_pb.js';
 import { TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import type { Limits } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { epochMs } from '@gateway/time';
 import { Command, Option } from 'commander';
 import type { AdminConnection } from '../connection/admin-connection.ts';
 import { firstOf, type Page } from '../connection/pages.ts';
@@ -112,7 +113,7 @@ export function tokenCommand({ connect }: CommandContext): Command {
       const request = { tokenId, expectedRevision, keepOldSeconds: keepOld / 1_000 };
       const rotated = await admin.clientOf(TokenService).rotateToken(request);
       printMessage(output, RotateTokenResponseSchema, rotated, ({ tokenText: text }) => `${text}\n`);
-      const old = keepOld === 0 ? 'no longer works' : `works until ${new Date(Date.now() + keepOld).toISOString()}`;
+      const old = keepOld === 0 ? 'no longer works' : `works until ${new Date(epochMs() + keepOld).toISOString()}`;
       noteChange(
         admin,
         `rotated ${tokenId} (${rotated.token?.label}); the old secret ${old}; copy the new one now, you won't see it again`,
@@ -211,7 +212,7 @@ function usedText(limit: number | bigint | undefined, left: number | bigint | un
 
 function stateCell({ token }: TokenListing): Cell {
   if (token?.revokedAt !== undefined) return { text: 'revoked', color: 'dim' };
-  const isOver = token?.expiresAt !== undefined && timestampMs(token.expiresAt) <= Date.now();
+  const isOver = token?.expiresAt !== undefined && timestampMs(token.expiresAt) <= epochMs();
   return isOver ? { text: 'expired', color: 'yellow' } : { text: 'valid', color: 'green' };
 }
 

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { DataFolder } from '@gateway/all-in-one/data-folder';
 import { type Environment, readSettings } from '@gateway/config';
+import { timeoutSignal } from '@gateway/time';
 import type { AdminAddress } from './admin-address.ts';
 
 /** Long enough for a busy gateway: only a port without a listener proves that there is none. */
@@ -54,7 +55,7 @@ interface Answer {
  * not HTTP.
  */
 async function ask(url: string): Promise<Answer | 'nothing' | 'silent'> {
-  const signal = AbortSignal.timeout(timeoutMs);
+  const signal = timeoutSignal(timeoutMs);
   try {
     const request = get(url, { agent: false, signal });
     const [answer] = (await once(request, 'response', { signal })) as [IncomingMessage];

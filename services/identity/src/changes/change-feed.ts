@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '@gateway/telemetry';
+import { sleep } from '@gateway/time';
 import type { TokenChanges, TokenStore } from '../store/token-store.ts';
 
 /** The part of the token store that the feed uses. */
@@ -41,7 +41,7 @@ export class ChangeFeed {
       const { tokenIds, lastSequence } = await this.#changesAfter(sequence);
       sequence = lastSequence;
       if (tokenIds.length > 0) yield tokenIds;
-      await sleep(this.#pollMs, undefined, { signal: wake }).catch(() => undefined);
+      await sleep(this.#pollMs, { signal: wake }).catch(() => undefined);
     }
   }
 

@@ -1,5 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import type { Database, GatewayDatabase, StoredTokenKind, TokensTable } from '@gateway/database';
+import { randomId } from '@gateway/time';
 import type { TokenLimits } from '@gateway/tokens';
 import { type ExpressionBuilder, type Selectable, sql, type Transaction, type UpdateObject } from 'kysely';
 import type { TokenHash } from '../hashing/hash-key.ts';
@@ -120,7 +120,7 @@ export class TokenStore {
 
   async add({ kind, label, limits, note, expiresAtMs, hash }: NewToken, nowMs: number): Promise<Token> {
     const token: Token = {
-      ...{ token_id: randomUUID(), kind, label, note, revision: 1 },
+      ...{ token_id: randomId(), kind, label, note, revision: 1 },
       ...toLimitColumns(limits),
       created_at_ms: nowMs,
       revoked_at_ms: null,

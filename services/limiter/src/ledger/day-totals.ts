@@ -2,7 +2,7 @@ import { type Decision, dayForgottenAtMs, type LimitStore, maxPendingIds, type R
 import type { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import type { Client } from '@gateway/rpc';
 import type { Logger } from '@gateway/telemetry';
-import type { Clock, LocalDay } from '@gateway/time';
+import { type Clock, cancelTimer, type LocalDay, monotonicMs, startInterval, type Timer } from '@gateway/time';
 import { LRUCache } from 'lru-cache';
 import { type LimiterMetrics, reasonOf } from '../metrics.ts';
 
@@ -35,7 +35,7 @@ export class DayTotals implements Disposable {
    * one that hangs must not slow down every request.
    */
   #retryAtMs: number | undefined;
-  #timer: NodeJS.Timeout | undefined;
+  #timer: Timer | undefined;
   #isReloading = false;
 
   constructor(parts: DayTotalsParts) {
@@ -47,11 +47,11 @@ export class DayTotals implements Disposable {
 
   /** Starts reloading days in use. */
   start(): void {
-    this.#timer = setInterval(() => void this.#reloadDue(), 1_000).unref();
+    this.#timer = startInterval(() => void this.#reloadDue(), 1_000).unref();
   }
 
   [Symbol.dispose](): void {
-    clearInterval(this.#timer);
+    cancelTimer(this.#timer);
   }
 
   /** Whether the ledger has such keys: those of tokens, with valid token ids. */
@@ -108,7 +108,7 @@ export class DayTotals implements Disposable {
     options: Omit<ReloadOptions, 'isTentative'> = {},
   ): Promise<ReloadedDay | undefined> {
     const { timeoutMs = 5_000, force = false } = options;
-    const againUntilMs = performance.now() + timeoutMs / 2;
+    const againUntilMs = monotonicMs() + timeoutMs / 2;
     const first = await this.#compare(key, day, { ...options, isTentative: true });
     let last = first;
     // The total may or may not include requests that settled while the ledger was read. If the
@@ -116,7 +116,7 @@ export class DayTotals implements Disposable {
     const isUnsure = () =>
       last !== undefined && last.unaskedTokens > 0 && (force || last.usedTokensAfter !== last.usedTokensBefore);
     for (let isTentative = true, tries = 2; isTentative && isUnsure(); tries++) {
-      isTentative = tries < 4 && performance.now() < againUntilMs;
+      isTentative = tries < 4 && monotonicMs() < againUntilMs;
       last = await this.#compare(key, day, { ...options, pauseMs: 0, isTentative });
     }
     if (first === undefined || last === undefined) return undefined;

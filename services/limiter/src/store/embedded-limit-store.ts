@@ -11,7 +11,7 @@ import {
   WINDOW_MS,
 } from '@gateway/limits';
 import type { Logger } from '@gateway/telemetry';
-import { type Clock, systemClock } from '@gateway/time';
+import { type Clock, monotonicMs, startImmediate, systemClock } from '@gateway/time';
 import { createLimiterMetrics, reasonOf } from '../metrics.ts';
 
 export interface EmbeddedLimitStoreOptions {
@@ -77,7 +77,7 @@ export class EmbeddedLimitStore extends MemoryLimitStore implements Disposable {
   #add(admission: Admission): void {
     this.#unwritten.push(admission);
     this.#written ??= new Promise((resolve) => {
-      setImmediate(() => resolve(this.#write()));
+      startImmediate(() => resolve(this.#write()));
     });
   }
 
@@ -89,7 +89,7 @@ export class EmbeddedLimitStore extends MemoryLimitStore implements Disposable {
     try {
       this.#database.exec('BEGIN');
       for (const { key, requestId, enteredMs } of admissions) this.#insert.run(enteredMs, key, requestId);
-      if (performance.now() >= this.#nextCleaningMs) this.#clean();
+      if (monotonicMs() >= this.#nextCleaningMs) this.#clean();
       this.#database.exec('COMMIT');
     } catch (thrown) {
       if (this.#database.isOpen && this.#database.isTransaction) this.#database.exec('ROLLBACK');
@@ -107,7 +107,7 @@ export class EmbeddedLimitStore extends MemoryLimitStore implements Disposable {
 
   /** Follows the rules of the windows in memory, including a clock that was set back. */
   #clean(): void {
-    this.#nextCleaningMs = performance.now() + 1_000;
+    this.#nextCleaningMs = monotonicMs() + 1_000;
     const nowMs = this.#clock.nowMs();
     this.#database.prepare('DELETE FROM admissions WHERE entered_ms <= ?').run(nowMs - WINDOW_MS);
     const pullBack = 'UPDATE OR REPLACE admissions SET entered_ms = ? WHERE entered_ms > ?';

@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { setImmediate as endOfTurn } from 'node:timers/promises';
 import {
   type Check,
   type DayTotal,
@@ -30,7 +29,14 @@ import {
   within,
 } from '@gateway/redis';
 import type { Logger, Metrics } from '@gateway/telemetry';
-import { type Clock, endOfLocalDayMs, type LocalDay, localDayOf, startOfLocalDayMs } from '@gateway/time';
+import {
+  type Clock,
+  endOfLocalDayMs,
+  type LocalDay,
+  localDayOf,
+  startOfLocalDayMs,
+  yieldToEventLoop,
+} from '@gateway/time';
 
 export interface RedisLimitStoreOptions {
   readonly settings: RedisSettings;
@@ -157,7 +163,7 @@ export class RedisLimitStore implements LimitStore, AsyncDisposable {
   /** Collects checks until the end of this turn of the event loop. */
   #openBatch(name: string): Batch {
     const checks: Check[] = [];
-    const decisions = endOfTurn().then(() => {
+    const decisions = yieldToEventLoop().then(() => {
       if (this.#batches.get(name)?.checks === checks) this.#batches.delete(name);
       return this.#admitAll(checks);
     });

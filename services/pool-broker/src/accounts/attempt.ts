@@ -1,4 +1,4 @@
-import { hash, randomUUID } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { matchesAnyPattern } from '@gateway/presentation/model-pattern';
 import type {
@@ -8,6 +8,7 @@ import type {
   QuotaWindow as WindowMessage,
 } from '@gateway/proto/pool/v1/account_pb.js';
 import { AccountProblem, AttemptResult as Result } from '@gateway/proto/pool/v1/account_pb.js';
+import { randomId } from '@gateway/time';
 
 /** The result of an attempt at a provider. */
 export type AttemptResult = 'succeeded' | FailureResult | 'rejected' | 'cancelled';
@@ -188,7 +189,7 @@ export interface Wanted {
  * empty `caller` no share is counted.
  */
 export function newLeaseId(caller: string): string {
-  return caller === '' ? randomUUID() : `${randomUUID()}.${caller}`;
+  return caller === '' ? randomId() : `${randomId()}.${caller}`;
 }
 
 /** The caller in a lease id; empty when it has none. */

@@ -1,10 +1,9 @@
 import { EventEmitter, once } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { GatewayConfig, PoolConfig, PoolFormat } from '@gateway/config';
 import type { ServiceRuntime } from '@gateway/lifecycle';
 import { matchesAnyPattern } from '@gateway/presentation/model-pattern';
 import { LeastThinking, ProviderFormat, ThinkingMode } from '@gateway/proto/pool/v1/account_pb.js';
-import type { Clock } from '@gateway/time';
+import { type Clock, sleep } from '@gateway/time';
 import { LRUCache } from 'lru-cache';
 import { noneRemoved, type Removed, removedParts } from '../accounts/account.ts';
 import type { PoolStore } from '../store/pool-store.ts';
@@ -256,7 +255,7 @@ export const providerFormats: Readonly<Record<PoolFormat, ProviderFormat>> = {
 
 export async function followReports(catalog: Catalog, signal: AbortSignal, logger: ServiceRuntime['logger']) {
   for (;;) {
-    await sleep(5_000, undefined, { signal, ref: false }).catch(() => undefined);
+    await sleep(5_000, { signal, ref: false }).catch(() => undefined);
     if (signal.aborted) return;
     await catalog.refresh().catch((thrown: unknown) => {
       logger.warn({ err: thrown }, 'model lists of other replicas could not be read');

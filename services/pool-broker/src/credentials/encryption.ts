@@ -1,5 +1,6 @@
-import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject } from 'node:crypto';
 import { Secret } from '@gateway/config';
+import { randomBytes } from '@gateway/time';
 import { z } from 'zod';
 
 /**

@@ -1,6 +1,6 @@
 import type { OAuthCredential, Proxies, Secret } from '@gateway/config';
 import { parseJson } from '@gateway/json';
-import type { Clock } from '@gateway/time';
+import { type Clock, timeoutSignal } from '@gateway/time';
 import { type Dispatcher, EnvHttpProxyAgent, interceptors, request } from 'undici';
 import { z } from 'zod';
 import { secretText } from './encryption.ts';
@@ -53,7 +53,7 @@ export function tokenEndpoint(proxies: Proxies, timeoutMs: number, clock: Clock)
         body: formOf(credential, refreshToken).toString(),
         // Not aborted when the caller or the broker stops: the answer to a request that was sent
         // must be kept.
-        signal: AbortSignal.timeout(timeoutMs),
+        signal: timeoutSignal(timeoutMs),
       });
       const retryAfter = headers['retry-after']?.toString();
       return toTokenAnswer(statusCode, await body.text(), askedAtMs, retryAfter);

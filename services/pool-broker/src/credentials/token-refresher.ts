@@ -1,7 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import type { EventEmitter } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
-import type { Clock } from '@gateway/time';
+import { type Clock, monotonicMs, randomId, sleep } from '@gateway/time';
 import type { CredentialEvents } from '../metrics.ts';
 import { DecryptionError } from './encryption.ts';
 import type { Grant, GrantStore, OAuthAccount } from './grants.ts';
@@ -45,7 +43,7 @@ export interface RefreshContext {
 export class TokenRefresher {
   readonly #account: OAuthAccount;
   readonly #context: RefreshContext;
-  readonly #holder = randomUUID();
+  readonly #holder = randomId();
   /** Long enough for the request and for storing its answer. */
   readonly #reservationMs: number;
   running: Promise<Grant> | undefined;
@@ -111,8 +109,8 @@ export class TokenRefresher {
 
   async #refreshOrWait(known: Grant): Promise<Grant> {
     const { grants, random, signal, requestTimeoutMs } = this.#context;
-    const endsAtMs = performance.now() + 2 * requestTimeoutMs;
-    while (performance.now() < endsAtMs && !signal.aborted) {
+    const endsAtMs = monotonicMs() + 2 * requestTimeoutMs;
+    while (monotonicMs() < endsAtMs && !signal.aborted) {
       const reservedAtMs = await this.#reserve();
       try {
         const stored = await this.read();
@@ -124,7 +122,7 @@ export class TokenRefresher {
           throw new RefreshFailedError('its stored tokens are gone');
         }
         // A process that was paused may have lost its reservation without noticing.
-        const isReserved = reservedAtMs !== undefined && performance.now() - reservedAtMs < 2 * requestTimeoutMs;
+        const isReserved = reservedAtMs !== undefined && monotonicMs() - reservedAtMs < 2 * requestTimeoutMs;
         if (isReserved) return await this.#refresh(stored);
       } finally {
         if (reservedAtMs !== undefined) await grants.release(this.#account, this.#holder).catch(() => undefined);
@@ -135,18 +133,18 @@ export class TokenRefresher {
   }
 
   /**
-   * When this replica made its reservation, by `performance.now()`. Undefined: another replica
+   * When this replica made its reservation, by `monotonicMs()`. Undefined: another replica
    * holds it.
    */
   async #reserve(): Promise<number | undefined> {
     const reserve = () => this.#context.grants.reserve(this.#account, this.#holder, this.#reservationMs);
-    let reservedAtMs = performance.now();
+    let reservedAtMs = monotonicMs();
     let reservation = await reserve();
     if (reservation === 'taken_over') {
       // A previous holder that could not store its tokens during an outage of the store does so
       // now.
       await sleep(takeOverMs);
-      reservedAtMs = performance.now();
+      reservedAtMs = monotonicMs();
       reservation = await reserve();
     }
     return reservation === 'busy' ? undefined : reservedAtMs;

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { monotonicMs, sleep, startInterval, timeoutSignal } from '@gateway/time';
 import {
   connectNats,
   directSubject,
@@ -146,16 +146,16 @@ export class NatsUsageConsumer implements AsyncDisposable {
   async #consume(connection: NatsConnection, consumer: Consumer, sink: UsageSink): Promise<void> {
     const { signal } = this.#stopping;
     const ahead = new ReadAhead(connection, consumer, this.#options.names);
-    let tendAtMs = performance.now();
+    let tendAtMs = monotonicMs();
     for (let failures = 0; !signal.aborted; ) {
       // Fails while the server can't be reached, so that requests do not pile up.
       if (!(await this.#isReachable(connection))) {
         await pause(0, signal);
         continue;
       }
-      if (performance.now() >= tendAtMs) {
+      if (monotonicMs() >= tendAtMs) {
         await this.#tend(connection, consumer);
-        tendAtMs = performance.now() + tendIntervalMs;
+        tendAtMs = monotonicMs() + tendIntervalMs;
       }
       const { given } = ahead;
       const stored = await this.#fetchOnce(consumer, sink, ahead, failures === 0 ? fetchMessages : 1);
@@ -245,7 +245,7 @@ export class NatsUsageConsumer implements AsyncDisposable {
   async #store(batch: readonly ReceivedMessage[], sink: UsageSink): Promise<boolean> {
     const together = batchOf(batch.map(({ content }) => content));
     const parents = sentIn(batch.map(({ message }) => message));
-    using _progress = setInterval(() => {
+    using _progress = startInterval(() => {
       for (const { message } of batch) message.working();
     }, progressMs);
     try {
@@ -300,11 +300,11 @@ function batchOf(contents: readonly (UsageBatch | undefined)[]): UsageBatch {
  * @throws when it does not confirm in time.
  */
 async function flush(connection: NatsConnection, ...signals: readonly AbortSignal[]): Promise<void> {
-  await orAborted(connection.flush(), AbortSignal.any([AbortSignal.timeout(flushTimeoutMs), ...signals]));
+  await orAborted(connection.flush(), AbortSignal.any([timeoutSignal(flushTimeoutMs), ...signals]));
 }
 
 /** Pauses longer after each failure. Ends early when the signal is aborted. */
 async function pause(failures: number, signal: AbortSignal): Promise<void> {
   const durationMs = Math.min(maxPauseMs, 250 * 2 ** failures);
-  await sleep(durationMs, undefined, { signal }).catch(() => undefined);
+  await sleep(durationMs, { signal }).catch(() => undefined);
 }

@@ -1,3 +1,4 @@
+import { monotonicMs, timeoutSignal } from '@gateway/time';
 import { orAborted, type UsageStreamNames } from '@gateway/usage-stream';
 import type { Consumer, NatsConnection } from 'nats';
 
@@ -50,7 +51,7 @@ export class ReadAhead {
     const { ack_floor: floor } = await this.#consumer.info(true);
     this.#next ??= Math.max(floor.stream_seq + 1, this.#given - overlapMessages);
     let stored = 0;
-    for (const untilMs = performance.now() + readMs; performance.now() < untilMs; ) {
+    for (const untilMs = monotonicMs() + readMs; monotonicMs() < untilMs; ) {
       const messages = await this.#read(this.#next);
       const last = messages.at(-1);
       // There are no more messages, or no server answers: the next call continues here.
@@ -82,7 +83,7 @@ export class ReadAhead {
   }
 
   async #hasLeader(): Promise<boolean> {
-    const answer = orAborted(this.#consumer.info(), AbortSignal.timeout(answerTimeoutMs));
+    const answer = orAborted(this.#consumer.info(), timeoutSignal(answerTimeoutMs));
     // Another server may answer instead of a leader. A single server has no cluster.
     const hasLeader = await answer
       .then(({ cluster }) => cluster === undefined || Boolean(cluster.leader))

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from '@gateway/telemetry';
+import { epochMs } from '@gateway/time';
 import { ensureUsageStream, type UsageStreamNames, type UsageStreamSettings } from '@gateway/usage-stream';
 import {
   AckPolicy,
@@ -68,7 +69,7 @@ export async function tendStream({ connection, consumer, names, maxBytes, ...wat
 async function secondsSince(manager: JetStreamManager, names: UsageStreamNames, seq: number): Promise<number> {
   const query = { seq, next_by_subj: names.subject };
   const first = await ifThere(manager.streams.getMessage(names.stream, query));
-  return first === undefined ? 0 : Math.max(0, (Date.now() - first.time.getTime()) / 1_000);
+  return first === undefined ? 0 : Math.max(0, (epochMs() - first.time.getTime()) / 1_000);
 }
 
 /** Creates the consumer or updates its settings. Any number of processes may do so concurrently. */

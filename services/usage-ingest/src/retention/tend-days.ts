@@ -1,7 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { EventDays } from '@gateway/database';
 import type { Logger } from '@gateway/telemetry';
-import { addLocalDays, type Clock, localDayOf } from '@gateway/time';
+import { addLocalDays, type Clock, localDayOf, sleep } from '@gateway/time';
 import type { IngestMetrics } from '../metrics.ts';
 
 export interface DaysToTend {
@@ -35,7 +34,7 @@ export async function tendDays(parts: DaysToTend): Promise<void> {
       metrics.retentionFailures.inc();
       logger.warn({ err: thrown }, 'day partitions of the ledger could not be created or removed; retrying');
     }
-    await sleep(pauseMs, undefined, { signal, ref: false }).catch(() => undefined);
+    await sleep(pauseMs, { signal, ref: false }).catch(() => undefined);
   }
 }
 

@@ -15,7 +15,7 @@ import {
   withSerializationRetry,
 } from '@gateway/database';
 import { type RequestLogged, RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
-import { localDayOf } from '@gateway/time';
+import { epochMs, localDayOf } from '@gateway/time';
 import { type InsertObject, type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
 import { type DailySum, dailySums, type LedgerEntry, type RecordedBatch } from '../recording/ledger-entry.ts';
 import { recordInSqlite } from './sqlite-ledger-writes.ts';
@@ -218,7 +218,7 @@ function toLogRow(log: RequestLogged): readonly RequestLogTable[] {
     endpoint: storable(log.endpoint),
     accounts: lines(attempts.map(({ accountId }) => accountId)),
     client_request_id: storable(log.clientRequestId),
-    logged_at_ms: Date.now(),
+    logged_at_ms: epochMs(),
   };
   return [row];
 }

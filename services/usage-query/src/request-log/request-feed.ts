@@ -1,8 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { GatewayDatabase } from '@gateway/database';
 import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
 import type { Logger } from '@gateway/telemetry';
-import { addLocalDays, localDayOf } from '@gateway/time';
+import { addLocalDays, localDayOf, sleep } from '@gateway/time';
 import { sql } from 'kysely';
 import { matches, readLogged, type Search } from './request-search.ts';
 
@@ -91,7 +90,7 @@ export class RequestFeed implements AsyncDisposable {
   async #lookOn(): Promise<void> {
     const { signal } = this.#stopping;
     while (this.#watchers.size > 0 && !signal.aborted) {
-      await sleep(this.#pollMs, undefined, { signal, ref: false }).catch(() => undefined);
+      await sleep(this.#pollMs, { signal, ref: false }).catch(() => undefined);
       try {
         for await (const rows of this.#fresh()) for (const watcher of this.#watchers) watcher.offer(rows);
       } catch (thrown) {
@@ -167,7 +166,7 @@ class Watcher {
   /** Waits until there is something to send, or until a heartbeat is due. */
   async wait(signal: AbortSignal): Promise<void> {
     const wake = AbortSignal.any([signal, this.#wake.signal]);
-    await sleep(heartbeatMs, undefined, { signal: wake, ref: false }).catch(() => undefined);
+    await sleep(heartbeatMs, { signal: wake, ref: false }).catch(() => undefined);
   }
 
   take() {

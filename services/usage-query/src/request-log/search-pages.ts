@@ -1,6 +1,6 @@
-import { setImmediate as otherWork } from 'node:timers/promises';
 import type { GatewayDatabase } from '@gateway/database';
 import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
+import { monotonicMs, yieldToEventLoop } from '@gateway/time';
 import { type RawBuilder, sql } from 'kysely';
 import { matches, readLogged, type Search } from './request-search.ts';
 import { endOfDay, isBefore, type LogKey, type LogWalk, walkedRows, walkOf } from './search-walk.ts';
@@ -41,15 +41,15 @@ export async function searchPage(
   { size, before }: PageOrder,
   limits = usualLimits,
 ) {
-  const giveUpAtMs = performance.now() + limits.searchMs;
+  const giveUpAtMs = monotonicMs() + limits.searchMs;
   const walk = walkOf(search, before);
   const found: Logged[] = [];
   const pageOf = (next: LogKey | undefined) => ({ requests: found.map(({ log }) => log), next });
   let candidates = size;
   let rows = limits.firstRows;
-  for (let from: LogKey | undefined = await dayBefore(database, walk, walk.from); ; await otherWork()) {
+  for (let from: LogKey | undefined = await dayBefore(database, walk, walk.from); ; await yieldToEventLoop()) {
     if (from === undefined) return pageOf(undefined);
-    const startedMs = performance.now();
+    const startedMs = monotonicMs();
     const slice = walkedRows(database, walk, from, rows);
     const keys = await keysIn(database, slice, walk.where, candidates);
     // The slice's last row; undefined for the last slice. It is read after the matching rows:
@@ -61,8 +61,8 @@ export async function searchPage(
     candidates = matching.length < within.length ? limits.manyCandidates : size - found.length;
     if (found.length === size) return pageOf(found.at(-1));
     from = end ?? (await dayBefore(database, walk, { ...from, requestId: '' }));
-    if (performance.now() > giveUpAtMs) return pageOf(from);
-    rows = nextRows(rows, performance.now() - startedMs, limits);
+    if (monotonicMs() > giveUpAtMs) return pageOf(from);
+    rows = nextRows(rows, monotonicMs() - startedMs, limits);
   }
 }
 

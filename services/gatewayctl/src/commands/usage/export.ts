@@ -2,6 +2,7 @@ import { createWriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
+import { monotonicMs } from '@gateway/time';
 import { z } from 'zod';
 import type { AdminConnection } from '../../connection/admin-connection.ts';
 import { bytesText, countText } from '../../output/words.ts';
@@ -75,9 +76,9 @@ function progressOf(format: ExportFlags['format']) {
   // A quoted line break of CSV would count as a row: labels have none.
   let rows = format === 'csv' ? -1 : 0;
   let bytes = 0;
-  let saidAtMs = performance.now();
+  let saidAtMs = monotonicMs();
   const say = (end: string) => {
-    saidAtMs = performance.now();
+    saidAtMs = monotonicMs();
     process.stderr.write(`${countText(Math.max(0, rows), 'row')}, ${bytesText(bytes)}${end}`);
   };
   return {
@@ -85,7 +86,7 @@ function progressOf(format: ExportFlags['format']) {
       for await (const chunk of chunks) {
         bytes += chunk.length;
         for (let at = chunk.indexOf(lineEnd); at !== -1; at = chunk.indexOf(lineEnd, at + 1)) rows += 1;
-        if (performance.now() - saidAtMs >= progressEveryMs) say(inPlace ? '\r' : '\n');
+        if (monotonicMs() - saidAtMs >= progressEveryMs) say(inPlace ? '\r' : '\n');
         yield chunk;
       }
     },

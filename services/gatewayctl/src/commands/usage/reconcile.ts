@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { withVisibleTexts } from '@gateway/presentation';
 import {
   type CounterDifference,
@@ -6,7 +5,7 @@ import {
   UsageService,
 } from '@gateway/proto/admin/v1/usage_service_pb.js';
 import type { SumDifference } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
-import { addLocalDays, type LocalDay, localDayOf } from '@gateway/time';
+import { addLocalDays, epochMs, type LocalDay, localDayOf, sleep } from '@gateway/time';
 import type { AdminConnection } from '../../connection/admin-connection.ts';
 import { NotAsItShouldBe } from '../../failures.ts';
 import { note, print } from '../../output/print.ts';
@@ -26,7 +25,7 @@ export async function reconcileUsage(
   // Long enough for a persistent fault to make a counter wrong again.
   againAfterMs = 2_000,
 ): Promise<void> {
-  const lastDay = to ?? localDayOf(Date.now());
+  const lastDay = to ?? localDayOf(epochMs());
   const days = daysOf(periodOf({ from: from ?? addLocalDays(lastDay, -6), to: lastDay }));
   const usage = admin.clientOf(UsageService);
   const compare = (localDay: LocalDay) => usage.reconcileDay({ localDay, repair }, { timeoutMs: dayTimeoutMs });
@@ -58,7 +57,7 @@ export async function reconcileUsage(
   print(
     `Ledger: ${countText(found.compared, 'day')} compared${kept}, ${found.sums === 0 ? 'no differences' : sums}. Limiter: ${limiter}.\n`,
   );
-  if (admin.database?.kind === 'shared' && days.includes(localDayOf(Date.now()))) {
+  if (admin.database?.kind === 'shared' && days.includes(localDayOf(epochMs()))) {
     throw new NotAsItShouldBe(
       'the counters of the limiter were not compared. Set GATEWAY_ADMIN_URL to a running gateway.',
     );
