@@ -66,6 +66,7 @@ async function startRedis({ network, backends }: Host): Promise<Service> {
 }
 
 async function startNats({ network, backends }: Host): Promise<Service> {
+  backends.stream.forgetFetches();
   serveObject(network, 4222, () => backends.stream);
   return backend;
 }

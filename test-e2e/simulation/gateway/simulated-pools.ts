@@ -9,7 +9,9 @@ export function simulatedPools(): GatewayConfig {
   return parseGatewayFile(text, 'gateway.yaml', {});
 }
 
+/** Leases expire soon, so that the quiet phase of a run need not be long. */
 const text = `
+settings: { lease_ttl_seconds: 60 }
 pools:
   responses: { format: responses, owned_by: provider_a, base_url: 'http://${providerName}:${providerPort}/v1' }
   messages: { format: messages, owned_by: provider_b, base_url: 'http://${providerName}:${providerPort}/v1' }

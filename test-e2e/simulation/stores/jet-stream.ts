@@ -1,3 +1,5 @@
+import { startTimer } from '@gateway/time';
+
 /** One message of the stream. */
 export interface StreamMessage {
   readonly sequence: number;
@@ -8,6 +10,8 @@ export interface StreamMessage {
 const duplicateWindowMs = 600_000;
 /** How long a consumer has for a message before it is delivered again. */
 const acknowledgeWithinMs = 30_000;
+/** How long a request for messages stays open when none arrive. */
+const fetchExpiresMs = 1_000;
 
 /**
  * A stream with one durable consumer that several processes share. At least once: a message is
@@ -19,6 +23,8 @@ export class JetStreamModel {
   readonly #messages = new Map<number, StreamMessage>();
   /** When the delivery of each message expires. */
   readonly #delivered = new Map<number, number>();
+  /** Requests for messages that wait. */
+  readonly #fetching = new Set<() => void>();
   readonly #knownIds = new Map<string, number>();
   #lastSequence = 0;
 
@@ -40,10 +46,29 @@ export class JetStreamModel {
     if (this.#knownIds.has(id)) return;
     this.#knownIds.set(id, nowMs);
     this.#messages.set(++this.#lastSequence, { sequence: this.#lastSequence, data });
+    const [fetching] = this.#fetching;
+    if (fetching !== undefined) this.#fetching.delete(fetching);
+    fetching?.();
   }
 
-  /** Messages that no one works on, oldest first. */
+  /** Messages that no one works on, oldest first. Waits for some, but not for long. */
   async fetch(most: number): Promise<readonly StreamMessage[]> {
+    const waiting = [...this.#take(most)];
+    if (waiting.length > 0) return waiting;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#fetching.add(resolve);
+    using _expiry = startTimer(resolve, fetchExpiresMs);
+    await promise;
+    this.#fetching.delete(resolve);
+    return this.#take(most);
+  }
+
+  /** Forgets who waits for messages: their connections are lost. */
+  forgetFetches(): void {
+    this.#fetching.clear();
+  }
+
+  #take(most: number): readonly StreamMessage[] {
     const nowMs = this.#nowMs();
     const free = this.#messages.values().filter(({ sequence }) => (this.#delivered.get(sequence) ?? 0) <= nowMs);
     const batch = free.take(most).toArray();

@@ -5,7 +5,6 @@ import { sleep } from '@gateway/time';
 import type { JetStreamModel } from './jet-stream.ts';
 
 const fetchMessages = 200;
-const pollMs = 20;
 const retryMs = 1_000;
 
 /** Publishes what an edge owes the ledger. */
@@ -30,8 +29,7 @@ export function streamConsumer(stream: Pick<JetStreamModel, 'fetch' | 'acknowled
         const batches = messages.map(({ data }) => fromUsageMessage(data));
         const [events, logs] = [batches.flatMap((batch) => batch.events), batches.flatMap((batch) => batch.logs)];
         if (messages.length > 0) await sink.record(events, logs);
-        await stream.acknowledge(messages.map(({ sequence }) => sequence));
-        if (messages.length === 0) await pause(pollMs);
+        if (messages.length > 0) await stream.acknowledge(messages.map(({ sequence }) => sequence));
       } catch {
         await pause(retryMs);
       }
