@@ -10,12 +10,11 @@ export interface Witnesses {
   readonly providers: Simulator;
   readonly requests: readonly ClientRequest[];
   readonly tokens: readonly ClientToken[];
-  readonly hasRedisLostWrites: boolean;
 }
 
 /** Reads everything that the checkers need, from every place that keeps something. */
 export async function collectEvidence(witnesses: Witnesses): Promise<Evidence> {
-  const { cluster, providers, requests, hasRedisLostWrites } = witnesses;
+  const { cluster, providers, requests } = witnesses;
   const localDay = localDayOf(cluster.world.nowMs);
   return {
     requests,
@@ -30,7 +29,7 @@ export async function collectEvidence(witnesses: Witnesses): Promise<Evidence> {
       ...(await gaugesOf(cluster, 'gateway_edge_outbox_backlog_events')),
       ['nats-1', cluster.backends.stream.pending],
     ]),
-    hasRedisLostWrites,
+    redisLosses: cluster.backends.redis.losses,
     uncaught: cluster.world.uncaught.map(({ who, thrown }) => `${who}: ${describe(thrown)}`),
   };
 }
@@ -62,7 +61,11 @@ async function rowsOf({ backends: { database } }: Cluster): Promise<readonly Led
 async function dailyTokensOf({ backends: { database } }: Cluster): Promise<ReadonlyMap<string, number>> {
   const sums = await database
     .selectFrom('usage_daily')
-    .select(({ fn }) => ['token_id', fn.sum<number>('input_tokens').as('input'), fn.sum<number>('output_tokens').as('output')])
+    .select(({ fn }) => [
+      'token_id',
+      fn.sum<number>('input_tokens').as('input'),
+      fn.sum<number>('output_tokens').as('output'),
+    ])
     .groupBy('token_id')
     .execute();
   return new Map(sums.map(({ token_id, input, output }) => [token_id, Number(input) + Number(output)]));
@@ -73,7 +76,10 @@ async function countersOf({ cluster, tokens }: Witnesses, localDay: string): Pro
   for (const { tokenId } of tokens) {
     // A settle without tokens changes nothing.
     const nothing = { requestId: '', localDay, tokens: 0, hasLedger: true };
-    const { usedTokens, isLoaded } = await cluster.backends.redis.limits.settle({ key: `token:${tokenId}`, ...nothing });
+    const { usedTokens, isLoaded } = await cluster.backends.redis.limits.settle({
+      key: `token:${tokenId}`,
+      ...nothing,
+    });
     if (isLoaded) counters.set(tokenId, usedTokens);
   }
   return counters;

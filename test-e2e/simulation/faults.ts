@@ -62,7 +62,15 @@ export function planFaults({ chance, kinds, durationMs, everyMs, processes }: Fa
     const target = chance.pick(processes);
     const other = chance.pick(processes.filter((name) => name !== target));
     const amountMs = chance.between(1, chance.happens(0.2) ? 3_600_000 : 900) * (chance.happens(0.5) ? 1 : -1);
-    faults.push({ number: faults.length + 1, kind: chance.pick(kinds), atMs: Math.floor(atMs), forMs, target, other, amountMs });
+    faults.push({
+      number: faults.length + 1,
+      kind: chance.pick(kinds),
+      atMs: Math.floor(atMs),
+      forMs,
+      target,
+      other,
+      amountMs,
+    });
   }
   return faults;
 }
@@ -79,7 +87,10 @@ export function arrangeFault(fault: Fault, scene: FaultScene): void {
   world.plan(fault.atMs, () => beginFault(fault, scene));
 }
 
-function beginFault({ number, kind, target, other, forMs, amountMs }: Fault, { cluster, providers, tell }: FaultScene): void {
+function beginFault(
+  { number, kind, target, other, forMs, amountMs }: Fault,
+  { cluster, providers, tell }: FaultScene,
+): void {
   const { world, network } = cluster;
   const process = cluster.processOf(target);
   const later = (act: () => void) => world.plan(forMs, act);

@@ -45,8 +45,14 @@ process.exit(result.broken.length > 0 ? 1 : 0);
 async function shrink(): Promise<void> {
   const [first] = result.broken;
   const options = ['--seed', seed, '--hours', hours, '--faults', names];
-  const numbers = await smallestFailing(result.faults.map(({ number }) => number), { options, checker: first?.checker ?? '' });
-  print(`smallest: --only ${numbers.join(',') || '0'}`, ...result.faults.filter(({ number }) => numbers.includes(number)).map(line));
+  const numbers = await smallestFailing(
+    result.faults.map(({ number }) => number),
+    { options, checker: first?.checker ?? '' },
+  );
+  print(
+    `smallest: --only ${numbers.join(',') || '0'}`,
+    ...result.faults.filter(({ number }) => numbers.includes(number)).map(line),
+  );
 }
 
 function line({ number, kind, atMs, forMs, target, other }: Fault): string {

@@ -85,8 +85,7 @@ export async function simulate({ seed, durationMs, kinds, only }: SimulationOpti
     providers.faults.clear();
     cluster.repair();
     await world.runUntil(startsWithinMs + durationMs + quietMs);
-    const hasRedisLostWrites = faults.some(({ kind }) => kind === 'redis-failover');
-    const evidence = await collectEvidence({ cluster, providers, requests, tokens, hasRedisLostWrites });
+    const evidence = await collectEvidence({ cluster, providers, requests, tokens });
     const broken = brokenPromises(evidence);
     const { events, elapsedMs: simulatedMs } = world;
     const digest = hash('sha256', [...story, events].join('\n')).slice(0, 16);
@@ -137,7 +136,10 @@ function startClients({ network, tokens, requests, edges, signal, tell }: Traffi
     const onEnded = ({ marker, kind, edge, status, view, sentAtMs, headAtMs, requestId }: ClientRequest) => {
       const tookMs = Math.round(world.nowMs - sentAtMs);
       const headMs = headAtMs === undefined ? '' : ` head after ${Math.round(headAtMs - sentAtMs)} ms,`;
-      tell(name, `${marker} ${kind.path} ${edge} ${requestId}: ${status ?? 'no status'}, ${view},${headMs} ${tookMs} ms`);
+      tell(
+        name,
+        `${marker} ${kind.path} ${edge} ${requestId}: ${status ?? 'no status'}, ${view},${headMs} ${tookMs} ms`,
+      );
     };
     const onRequest = (request: ClientRequest) => void requests.push(request);
     const plan = { name, token, edges, obeys: index % 3 !== 2, pauseMs: 3_000, chance, onRequest, onEnded };

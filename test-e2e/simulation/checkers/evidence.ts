@@ -30,8 +30,8 @@ export interface Evidence {
   readonly activeRequests: ReadonlyMap<string, number>;
   /** Usage that has not reached the ledger: in outboxes, and in the stream. */
   readonly undelivered: ReadonlyMap<string, number>;
-  /** Whether Redis lost acknowledged writes, so that windows may be too full by what it lost. */
-  readonly hasRedisLostWrites: boolean;
+  /** When Redis lost acknowledged writes: windows may be too full by what it lost. */
+  readonly redisLosses: readonly { readonly fromMs: number; readonly untilMs: number }[];
   readonly uncaught: readonly string[];
 }
 

@@ -82,7 +82,15 @@ async function ask(
   const kind = chance.pick(requestKinds.flatMap((each) => Array.from({ length: each.weight }, () => each)));
   const marker = `marker-${name}-${number}`;
   const text = `${marker} ${'and a few more words '.repeat(chance.between(1, chance.happens(0.2) ? 60 : 8))}`.trim();
-  const asked: ClientRequest = { client: name, marker, token, kind, edge: chance.pick(edges), sentAtMs: world.nowMs, obeyed };
+  const asked: ClientRequest = {
+    client: name,
+    marker,
+    token,
+    kind,
+    edge: chance.pick(edges),
+    sentAtMs: world.nowMs,
+    obeyed,
+  };
   const leavesAfterBytes = chance.happens(0.1) ? chance.between(1, 4_000) : Number.POSITIVE_INFINITY;
   const readsSlowly = chance.happens(0.05);
   onRequest(asked);
@@ -94,7 +102,11 @@ async function ask(
     asked.status = response.statusCode ?? 0;
     asked.requestId = String(response.headers['x-request-id']);
     asked.retryAfterMs = Number(response.headers['retry-after']) * 1_000 || undefined;
-    const received = await receive(response, leavesAfterBytes, readsSlowly ? () => sleep(chance.between(1, 2_000)) : undefined);
+    let pausesLeft = readsSlowly ? 30 : 0;
+    const pause = async () => {
+      if (pausesLeft-- > 0) await sleep(chance.between(1, 2_000));
+    };
+    const received = await receive(response, leavesAfterBytes, pause);
     if (asked.status !== 200) {
       asked.view = 'refused';
       asked.code = codeOf(received.text);
@@ -132,7 +144,7 @@ function post(network: Network, { edge, token, kind }: ClientRequest, text: stri
   });
 }
 
-async function receive(response: IncomingMessage, leavesAfterBytes: number, pause: (() => Promise<void>) | undefined) {
+async function receive(response: IncomingMessage, leavesAfterBytes: number, pause: () => Promise<void>) {
   const chunks: Buffer[] = [];
   let bytes = 0;
   let left = false;
@@ -142,7 +154,7 @@ async function receive(response: IncomingMessage, leavesAfterBytes: number, paus
       bytes += chunk.length;
       left = bytes >= leavesAfterBytes;
       if (left) break;
-      await pause?.();
+      await pause();
     }
   } catch {
     // Reset by the other side.

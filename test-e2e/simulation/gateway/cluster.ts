@@ -133,7 +133,11 @@ export class Cluster {
     const runtime = { logger: createLogger(name, 'silent'), metrics: running.metrics };
     const { network, backends } = this;
     const channel = (service: keyof typeof programs, port = rpcPort) =>
-      new RpcChannel(network, service, Array.from({ length: this.#replicas[service] }, (_, n) => `${service}-${n + 1}:${port}`));
+      new RpcChannel(
+        network,
+        service,
+        Array.from({ length: this.#replicas[service] }, (_, n) => `${service}-${n + 1}:${port}`),
+      );
     const folder = join(this.#folder, name);
     const program: Program = programs[kindOf(name)];
     const service = await program({ name, network, runtime, folder, backends, channel });

@@ -13,6 +13,9 @@ export class RedisModel {
   readonly #limits: LoggedStore<LimitStore>;
   readonly #pools: LoggedStore<PoolStore>;
 
+  /** When acknowledged writes were lost. */
+  readonly losses: { readonly fromMs: number; readonly untilMs: number }[] = [];
+
   constructor(world: World) {
     this.#world = world;
     const clock = { nowMs: () => this.#nowMs };
@@ -31,6 +34,7 @@ export class RedisModel {
   /** A replica takes over that lacks what was acknowledged in the last `lostMs`. */
   failOver(lostMs: number): void {
     const untilMs = this.#world.nowMs - lostMs;
+    this.losses.push({ fromMs: untilMs, untilMs: this.#world.nowMs });
     for (const logged of [this.#limits, this.#pools]) logged.rebuild(untilMs);
   }
 

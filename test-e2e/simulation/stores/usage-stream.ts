@@ -1,7 +1,7 @@
 import type { UsageSink } from '@gateway/edge-router/usage/send-batch';
+import { sleep } from '@gateway/time';
 import type { UsageConsumer } from '@gateway/usage-ingest/service';
 import { fromUsageMessage, toUsageMessages } from '@gateway/usage-stream/usage-message';
-import { sleep } from '@gateway/time';
 import type { JetStreamModel } from './jet-stream.ts';
 
 const fetchMessages = 200;

@@ -1,4 +1,4 @@
-import { Server } from 'node:net';
+import type { Server } from 'node:net';
 import type { Network } from './network.ts';
 import { WorldSocket } from './world-socket.ts';
 
@@ -10,7 +10,10 @@ export interface SocketAddress {
 }
 
 /** A client's socket to `host:port` of the simulated network. */
-export function connectSocket(network: Network, { host = '', port = 0, allowHalfOpen = false }: SocketAddress): WorldSocket {
+export function connectSocket(
+  network: Network,
+  { host = '', port = 0, allowHalfOpen = false }: SocketAddress,
+): WorldSocket {
   return new WorldSocket(network.world, network.connect(`${host}:${port}`), { isConnecting: true, allowHalfOpen });
 }
 
@@ -25,7 +28,8 @@ export function listenOn(network: Network, server: Server, { port = 0 }: SocketA
   });
   const handle = {
     close: () => listener.close(),
-    getsockname: (into: object) => void Object.assign(into, { address: '127.0.0.1', family: 'IPv4', port: listener.port }),
+    getsockname: (into: object) =>
+      void Object.assign(into, { address: '127.0.0.1', family: 'IPv4', port: listener.port }),
     ref: () => undefined,
     unref: () => undefined,
     hasRef: () => true,

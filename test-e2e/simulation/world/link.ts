@@ -176,7 +176,10 @@ export class LinkEnd {
     this.#unread -= bytes;
     if (this.#whenRead.length === 0 || this.#unread >= windowBytes) return;
     const waiting = this.#whenRead.splice(0);
-    this.#link.network.carry(from, this.name, () => waiting.forEach((act) => act()), this.place);
+    const goOn = () => {
+      for (const act of waiting) act();
+    };
+    this.#link.network.carry(from, this.name, goOn, this.place);
   }
 
   #onPeerEnd(): void {

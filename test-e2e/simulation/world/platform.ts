@@ -63,7 +63,9 @@ function replaceTimers(): void {
     setInterval: (run: Run, delayMs = 1, ...values: unknown[]) =>
       network === undefined ? real.setInterval(run, delayMs, ...values) : started(named(run, values), delayMs, true),
     setImmediate: (run: Run, ...values: unknown[]) =>
-      network === undefined ? real.setImmediate(run, ...values) : new WorldImmediate(network.world, () => run(...values)),
+      network === undefined
+        ? real.setImmediate(run, ...values)
+        : new WorldImmediate(network.world, () => run(...values)),
     clearTimeout: clear,
     clearInterval: clear,
     clearImmediate: (immediate: unknown) => {
@@ -94,7 +96,8 @@ function placeOf(run: () => void) {
 }
 
 function replaceClocks(): void {
-  Date.now = () => (network === undefined ? real.now() : Math.floor(network.world.nowMs) + (currentProcess()?.clockOffsetMs ?? 0));
+  Date.now = () =>
+    network === undefined ? real.now() : Math.floor(network.world.nowMs) + (currentProcess()?.clockOffsetMs ?? 0);
   const now = () => (network === undefined ? real.monotonicNow() : network.world.elapsedMs);
   Object.defineProperty(performance, 'now', { value: now });
 }
@@ -111,15 +114,18 @@ function replaceSockets(): void {
   };
 }
 
+type Operation = (...given: never) => unknown;
+
 /**
  * Operations on files that run in other threads would end at real instants: here they have ended
  * when they begin. A database of a killed process is closed, as a kernel does.
  */
 function replaceDisks(): void {
   for (const name of ['mkdir', 'mkdtemp', 'rm', 'rmdir', 'stat'] as const) {
-    const [later, atOnce]: [Function, Function] = [filePromises[name], fs[`${name}Sync`]];
+    const [later, atOnce]: Operation[] = [filePromises[name], fs[`${name}Sync`]];
     Object.assign(filePromises, {
-      [name]: async (...given: unknown[]) => Reflect.apply(network === undefined ? later : atOnce, fs, given),
+      [name]: async (...given: unknown[]) =>
+        Reflect.apply((network === undefined ? later : atOnce) as Operation, fs, given),
     });
   }
   const { readFile, readdir } = filePromises;

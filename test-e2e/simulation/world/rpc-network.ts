@@ -1,6 +1,13 @@
 import type { DescService } from '@bufbuild/protobuf';
 import type { Client, ServiceRoute } from '@gateway/rpc';
-import { type BatchStream, ClientSession, clientOf, Replicas, ServerSession, servedMethods } from '@gateway/rpc/multiplex';
+import {
+  type BatchStream,
+  ClientSession,
+  clientOf,
+  Replicas,
+  ServerSession,
+  servedMethods,
+} from '@gateway/rpc/multiplex';
 import type { LinkEnd } from './link.ts';
 import type { Network } from './network.ts';
 import { activeWorld } from './platform.ts';

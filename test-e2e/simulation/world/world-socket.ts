@@ -76,7 +76,13 @@ export class WorldSocket extends Socket {
     this.#idleTimer?.close();
     Object.assign(this, { timeout: timeoutMs });
     this.#idleTimer =
-      timeoutMs === 0 ? undefined : new WorldTimer(() => this.#world, () => this.emit('timeout'), { delayMs: timeoutMs });
+      timeoutMs === 0
+        ? undefined
+        : new WorldTimer(
+            () => this.#world,
+            () => this.emit('timeout'),
+            { delayMs: timeoutMs },
+          );
     if (onTimeout !== undefined && timeoutMs === 0) this.removeListener('timeout', onTimeout);
     else if (onTimeout !== undefined) this.once('timeout', onTimeout);
     return this;

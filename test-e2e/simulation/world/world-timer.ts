@@ -9,11 +9,7 @@ export class WorldTimer implements Disposable {
   readonly #place: Place;
   #planned: Planned | undefined;
 
-  constructor(
-    worldOf: () => World,
-    run: () => void,
-    { delayMs, repeats = false, place = here() }: TimerOptions,
-  ) {
+  constructor(worldOf: () => World, run: () => void, { delayMs, repeats = false, place = here() }: TimerOptions) {
     this.#worldOf = worldOf;
     this.#run = run;
     this.#delayMs = wholeDelayMs(delayMs);

@@ -15,8 +15,13 @@ export interface Planned {
   cancel(): void;
 }
 
-/** Where simulated time starts: a Monday at noon in Amsterdam. */
-export const startMs = Date.UTC(2026, 10, 30, 11);
+/** When simulated time may start. Days end, and have 23 or 25 hours. */
+const starts = {
+  noon: Date.UTC(2026, 10, 30, 11),
+  midnight: Date.UTC(2026, 10, 30, 22, 58),
+  shortDay: Date.UTC(2027, 2, 28, 0, 58),
+  longDay: Date.UTC(2027, 9, 31, 0, 58),
+};
 
 /**
  * Simulated time. Events happen one after the other, and time jumps from one to the next. After
@@ -28,6 +33,7 @@ export const startMs = Date.UTC(2026, 10, 30, 11);
  */
 export class World {
   readonly seeded: Seeded;
+  readonly startMs: number;
   /** Milliseconds since the start. */
   elapsedMs = 0;
   /** How many events have happened. */
@@ -39,11 +45,12 @@ export class World {
 
   constructor(seed: string | number) {
     this.seeded = new Seeded(seed);
+    this.startMs = this.seeded.of('calendar').pick(Object.values(starts));
   }
 
   /** The true time. Clocks of processes may differ from it. */
   get nowMs(): number {
-    return startMs + this.elapsedMs;
+    return this.startMs + this.elapsedMs;
   }
 
   /** Plans an event of a process, by default of the current one and in its context. */
