@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import filePromises from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import net from 'node:net';
-import sqlite from 'node:sqlite';
+import { DatabaseSync } from 'node:sqlite';
 import { connectSocket, listenOn, type SocketAddress } from './http-network.ts';
 import type { Network } from './network.ts';
 import { currentProcess, here, type World } from './world.ts';
@@ -138,12 +138,20 @@ function replaceDisks(): void {
       return String(given[0]).startsWith('/proc/') ? '' : Reflect.apply(fs.readFileSync, fs, given);
     },
   });
-  const { DatabaseSync } = sqlite;
-  class ProcessDatabase extends DatabaseSync {
-    constructor(...given: ConstructorParameters<typeof DatabaseSync>) {
-      super(...given);
-      currentProcess()?.onKilled.push(() => this.isOpen && this.close());
-    }
-  }
-  Object.assign(sqlite, { DatabaseSync: ProcessDatabase });
+  closeDatabasesOfKilled();
+}
+
+/**
+ * Every user of SQLite first executes something. The class itself can't be replaced: its module
+ * keeps its exports.
+ */
+function closeDatabasesOfKilled(): void {
+  const { prototype } = DatabaseSync;
+  const { exec } = prototype;
+  const known = new WeakSet<DatabaseSync>();
+  prototype.exec = function execute(this: DatabaseSync, sql: string) {
+    if (!known.has(this)) currentProcess()?.onKilled.push(() => this.isOpen && this.close());
+    known.add(this);
+    return exec.call(this, sql);
+  };
 }
