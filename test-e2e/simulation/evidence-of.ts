@@ -10,6 +10,7 @@ export interface Witnesses {
   readonly providers: Simulator;
   readonly requests: readonly ClientRequest[];
   readonly tokens: readonly ClientToken[];
+  readonly leasesAtRest: ReadonlyMap<string, number>;
 }
 
 /** Reads everything that the checkers need, from every place that keeps something. */
@@ -23,6 +24,7 @@ export async function collectEvidence(witnesses: Witnesses): Promise<Evidence> {
     dailyTokens: await dailyTokensOf(cluster),
     localDay,
     counterTokens: await countersOf(witnesses, localDay),
+    leasesAtRest: witnesses.leasesAtRest,
     leases: await leasesOf(cluster),
     activeRequests: await gaugesOf(cluster, 'http_server_active_requests'),
     undelivered: new Map([
@@ -85,7 +87,7 @@ async function countersOf({ cluster, tokens }: Witnesses, localDay: string): Pro
   return counters;
 }
 
-async function leasesOf({ backends: { redis } }: Cluster): Promise<ReadonlyMap<string, number>> {
+export async function leasesOf({ backends: { redis } }: Cluster): Promise<ReadonlyMap<string, number>> {
   const { accounts, settings } = simulatedPools();
   const ids = accounts.map(({ pool, name }) => `${pool}/${name}`);
   const records = await redis.pools.readAccounts(ids, settings.leaseTtlMs);

@@ -9,7 +9,7 @@ import { useTimeSource } from '@gateway/time/simulated';
 import { type BrokenPromise, brokenPromises } from './checkers/checkers.ts';
 import { type ClientRequest, type ClientToken, runClient } from './clients/client.ts';
 import { startProviders } from './clients/providers.ts';
-import { collectEvidence } from './evidence-of.ts';
+import { collectEvidence, leasesOf } from './evidence-of.ts';
 import { arrangeFault, type Fault, type FaultKind, planFaults } from './faults.ts';
 import { Cluster, type Replicas } from './gateway/cluster.ts';
 import { Network } from './world/network.ts';
@@ -55,6 +55,9 @@ const replicas: Replicas = {
 /** Time for everything to start, and to come to rest: longer than any lease and time-out. */
 const startsWithinMs = 5_000;
 const quietMs = 240_000;
+/** When every request has ended, and no lease has expired yet. */
+const restMs = 100_000;
+const harmlessToLeases: readonly FaultKind[] = ['provider', 'clock', 'redelivery', 'restart'];
 
 /** Runs a whole gateway on simulated time, once in a process. */
 export async function simulate({ seed, durationMs, kinds, only }: SimulationOptions): Promise<SimulationResult> {
@@ -76,7 +79,7 @@ export async function simulate({ seed, durationMs, kinds, only }: SimulationOpti
     const stop = new AbortController();
     startClients({ network, tokens, requests, edges: cluster.namesOf('edge'), signal: stop.signal, tell });
     const processes = cluster.names;
-    const plan = planFaults({ chance: world.seeded.of('faults'), kinds, durationMs, everyMs: 20_000, processes });
+    const plan = planFaults({ chance: world.seeded.of('faults'), kinds, durationMs, everyMs: 8_000, processes });
     const faults = plan.filter(({ number }) => only?.includes(number) ?? true);
     for (const fault of faults) arrangeFault(fault, { cluster, providers, tell });
     await world.runUntil(startsWithinMs + durationMs);
@@ -84,8 +87,12 @@ export async function simulate({ seed, durationMs, kinds, only }: SimulationOpti
     tell('world', 'clients stop, faults end');
     providers.faults.clear();
     cluster.repair();
+    await world.runUntil(startsWithinMs + durationMs + restMs);
+    // Without their ends, leases of dead edges last until they expire.
+    const hasLostLeases = faults.some(({ kind }) => !harmlessToLeases.includes(kind));
+    const leasesAtRest = hasLostLeases ? new Map<string, number>() : await leasesOf(cluster);
     await world.runUntil(startsWithinMs + durationMs + quietMs);
-    const evidence = await collectEvidence({ cluster, providers, requests, tokens });
+    const evidence = await collectEvidence({ cluster, providers, requests, tokens, leasesAtRest });
     const broken = brokenPromises(evidence);
     const { events, elapsedMs: simulatedMs } = world;
     const digest = hash('sha256', [...story, events].join('\n')).slice(0, 16);

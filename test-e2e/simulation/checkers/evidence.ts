@@ -24,7 +24,9 @@ export interface Evidence {
   readonly localDay: string;
   /** Today's tokens by token id, as the limiter's counter has them; only counters that are loaded. */
   readonly counterTokens: ReadonlyMap<string, number>;
-  /** Leases that are still taken, by account. */
+  /** Leases by account when every request had ended, before any could expire. */
+  readonly leasesAtRest: ReadonlyMap<string, number>;
+  /** Leases by account at the end. */
   readonly leases: ReadonlyMap<string, number>;
   /** Requests that edges still work on, by process. */
   readonly activeRequests: ReadonlyMap<string, number>;

@@ -11,7 +11,7 @@ export function simulatedPools(): GatewayConfig {
 
 /** Leases expire soon, so that the quiet phase of a run need not be long. */
 const text = `
-settings: { lease_ttl_seconds: 60 }
+settings: { lease_ttl_seconds: 180 }
 pools:
   responses: { format: responses, owned_by: provider_a, base_url: 'http://${providerName}:${providerPort}/v1' }
   messages: { format: messages, owned_by: provider_b, base_url: 'http://${providerName}:${providerPort}/v1' }
