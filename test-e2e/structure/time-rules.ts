@@ -60,7 +60,8 @@ const platform = [
   { pattern: /\brandomInt\b/g, instead: 'randomInteger' },
   { pattern: /\b(?:randomFill(?:Sync)?|getRandomValues|crypto\.randomBytes)\b/g, instead: 'randomBytes' },
   { pattern: /\bimport \{[^}]*\brandomBytes\b[^}]*\} from '(?:node:)?crypto'/g, instead: 'randomBytes' },
-  { pattern: /\bnew LRUCache\b(?=[^;]*\bttl:)(?![^;]*\b(?:perf|cacheTime)\b)/g, instead: 'cacheTime' },
+  // Options that are spread, such as `cacheTime`, have a clock.
+  { pattern: /\bnew LRUCache\b(?=[^;]*\bttl:)(?![^;]*(?:\bperf\b|\.\.\.))/g, instead: 'cacheTime' },
 ] as const;
 
 /** Only simulated worlds and tests replace the source of time and chance. */

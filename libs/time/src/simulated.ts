@@ -1,6 +1,7 @@
-import { type FullTimeSource, replaceSource, type TimeSource } from './source.ts';
+import { replaceSource } from './source.ts';
+import type { FullTimeSource, TimeSource } from './time-source.ts';
 
-export type { Immediate, Timer, TimeSource } from './source.ts';
+export type { Immediate, Timer, TimeSource } from './time-source.ts';
 
 /**
  * Replaces the time and chance of the whole process until disposal, for simulated worlds and tests.

@@ -1,6 +1,6 @@
 import { randomBytes, randomInt, randomUUID, randomUUIDv7 } from 'node:crypto';
 import { setImmediate as realImmediate, setInterval as realInterval } from 'node:timers';
-import type { FullTimeSource } from './source.ts';
+import type { FullTimeSource } from './time-source.ts';
 
 /** The machine's own time and chance. It reads the globals at each call: tests replace them. */
 export const systemSource: FullTimeSource = {
