@@ -45,9 +45,8 @@ function attemptsByMarker(recorded: readonly RecordedRequest[]): ReadonlyMap<str
   return Map.groupBy(recorded, markerOf);
 }
 
-/** The rows of requests, without those of attempts that were given up. */
 async function rowsOf({ backends: { database } }: Cluster): Promise<readonly LedgerRow[]> {
-  const rows = await database.selectFrom('usage_events').selectAll().where('outcome', '!=', 'given_up').execute();
+  const rows = await database.selectFrom('usage_events').selectAll().execute();
   return rows.map((row) => ({
     requestId: row.request_id,
     tokenId: row.token_id,

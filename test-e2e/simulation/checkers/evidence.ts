@@ -1,7 +1,7 @@
 import type { RecordedRequest } from '@gateway/simulator';
 import type { ClientRequest } from '../clients/client.ts';
 
-/** A row of the ledger. */
+/** A row of the ledger: a request, or an attempt that was given up. */
 export interface LedgerRow {
   readonly requestId: string;
   readonly tokenId: string;
