@@ -1,6 +1,6 @@
 import type { RecordedRequest, Simulator } from '@gateway/simulator';
 import { localDayOf } from '@gateway/time';
-import type { Evidence, LedgerRow } from './checkers/evidence.ts';
+import type { CountAt, Evidence, LedgerRow } from './checkers/evidence.ts';
 import type { ClientRequest, ClientToken } from './clients/client.ts';
 import type { Cluster } from './gateway/cluster.ts';
 import { simulatedPools } from './gateway/simulated-pools.ts';
@@ -11,6 +11,7 @@ export interface Witnesses {
   readonly requests: readonly ClientRequest[];
   readonly tokens: readonly ClientToken[];
   readonly leasesAtRest: ReadonlyMap<string, number>;
+  readonly decidedAlone: readonly CountAt[];
 }
 
 /** Reads everything that the checkers need, from every place that keeps something. */
@@ -25,6 +26,7 @@ export async function collectEvidence(witnesses: Witnesses): Promise<Evidence> {
     localDay,
     counterTokens: await countersOf(witnesses, localDay),
     leasesAtRest: witnesses.leasesAtRest,
+    decidedAlone: witnesses.decidedAlone,
     leases: await leasesOf(cluster),
     activeRequests: await gaugesOf(cluster, 'http_server_active_requests'),
     undelivered: new Map([
@@ -34,6 +36,19 @@ export async function collectEvidence(witnesses: Witnesses): Promise<Evidence> {
     redisLosses: cluster.backends.redis.losses,
     uncaught: cluster.world.uncaught.map(({ who, thrown }) => `${who}: ${describe(thrown)}`),
   };
+}
+
+/** Notes every second, from now on, how many decisions limiters and edges have made alone. */
+export function watchDecisionsAlone(cluster: Cluster): readonly CountAt[] {
+  const { world } = cluster;
+  const counts: CountAt[] = [];
+  const look = async () => {
+    world.plan(1_000, look);
+    const count = await cluster.total('gateway_edge_local_admissions_total', 'gateway_limiter_degraded_total');
+    counts.push({ atMs: world.nowMs, count });
+  };
+  void look();
+  return counts;
 }
 
 function describe(thrown: unknown): string {

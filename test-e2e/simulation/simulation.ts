@@ -9,7 +9,7 @@ import { useTimeSource } from '@gateway/time/simulated';
 import { type BrokenPromise, brokenPromises } from './checkers/checkers.ts';
 import { type ClientRequest, type ClientToken, runClient } from './clients/client.ts';
 import { startProviders } from './clients/providers.ts';
-import { collectEvidence, leasesOf } from './evidence-of.ts';
+import { collectEvidence, leasesOf, watchDecisionsAlone } from './evidence-of.ts';
 import { arrangeFault, type Fault, type FaultKind, planFaults } from './faults.ts';
 import { Cluster, type Replicas } from './gateway/cluster.ts';
 import { Network } from './world/network.ts';
@@ -75,6 +75,7 @@ export async function simulate({ seed, durationMs, kinds, only }: SimulationOpti
     await cluster.start();
     await world.runUntil(startsWithinMs);
     const tokens = await issueTokens(network);
+    const decidedAlone = watchDecisionsAlone(cluster);
     const requests: ClientRequest[] = [];
     const stop = new AbortController();
     startClients({ network, tokens, requests, edges: cluster.namesOf('edge'), signal: stop.signal, tell });
@@ -92,7 +93,7 @@ export async function simulate({ seed, durationMs, kinds, only }: SimulationOpti
     const hasLostLeases = faults.some(({ kind }) => !harmlessToLeases.includes(kind));
     const leasesAtRest = hasLostLeases ? new Map<string, number>() : await leasesOf(cluster);
     await world.runUntil(startsWithinMs + durationMs + quietMs);
-    const evidence = await collectEvidence({ cluster, providers, requests, tokens, leasesAtRest });
+    const evidence = await collectEvidence({ cluster, providers, requests, tokens, leasesAtRest, decidedAlone });
     const broken = brokenPromises(evidence);
     const { events, elapsedMs: simulatedMs } = world;
     const digest = hash('sha256', [...story, events].join('\n')).slice(0, 16);

@@ -13,6 +13,12 @@ export interface LedgerRow {
   readonly outcome: string;
 }
 
+/** How often something had happened. */
+export interface CountAt {
+  readonly atMs: number;
+  readonly count: number;
+}
+
 /** All that a run leaves for the checkers, after the gateway has been quiet for a while. */
 export interface Evidence {
   readonly requests: readonly ClientRequest[];
@@ -34,6 +40,8 @@ export interface Evidence {
   readonly undelivered: ReadonlyMap<string, number>;
   /** When Redis lost acknowledged writes: windows may be too full by what it lost. */
   readonly redisLosses: readonly { readonly fromMs: number; readonly untilMs: number }[];
+  /** How many decisions limiters and edges had made alone, at instants a second apart. */
+  readonly decidedAlone: readonly CountAt[];
   readonly uncaught: readonly string[];
 }
 

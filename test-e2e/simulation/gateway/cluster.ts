@@ -45,6 +45,8 @@ export class Cluster {
   readonly #replicas: Replicas;
   readonly #folder: string;
   readonly #running = new Map<string, Running>();
+  /** Of every process that ever ran. */
+  readonly #metrics: Metrics[] = [];
 
   constructor(network: Network, replicas: Replicas, folder: string) {
     const { world } = network;
@@ -78,6 +80,7 @@ export class Cluster {
     const process = new WorldProcess(name);
     const running: Running = { process, metrics: new Metrics() };
     this.#running.set(name, running);
+    this.#metrics.push(running.metrics);
     process.run(() => {
       void this.#run(name, running).catch((thrown: unknown) => this.world.fault(name, thrown));
     });
@@ -105,6 +108,14 @@ export class Cluster {
 
   metricsOf(name: string): Metrics | undefined {
     return this.#running.get(name)?.metrics;
+  }
+
+  /** The sum of counters over all processes, including those that have ended. */
+  async total(...names: readonly string[]): Promise<number> {
+    const read = async (metrics: Metrics, name: string) =>
+      (await metrics.registry.getSingleMetric(name)?.get())?.values;
+    const values = await Promise.all(this.#metrics.flatMap((metrics) => names.map((name) => read(metrics, name))));
+    return values.flat().reduce((sum, sample) => sum + (sample?.value ?? 0), 0);
   }
 
   kill(name: string): void {
