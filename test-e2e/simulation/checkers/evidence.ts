@@ -28,13 +28,13 @@ export interface Evidence {
   /** Tokens by token id, as the daily sums have them. */
   readonly dailyTokens: ReadonlyMap<string, number>;
   readonly localDay: string;
-  /** Today's tokens by token id, as the limiter's counter has them; only counters that are loaded. */
+  /** Today's tokens by token id, as the limiter's counters have them, if they are loaded. */
   readonly counterTokens: ReadonlyMap<string, number>;
   /** Leases by account when every request had ended, before any could expire. */
   readonly leasesAtRest: ReadonlyMap<string, number>;
   /** Leases by account at the end. */
   readonly leases: ReadonlyMap<string, number>;
-  /** Requests that edges still work on, by process. */
+  /** Requests that edges have not ended, by process. */
   readonly activeRequests: ReadonlyMap<string, number>;
   /** Usage that has not reached the ledger: in outboxes, and in the stream. */
   readonly undelivered: ReadonlyMap<string, number>;

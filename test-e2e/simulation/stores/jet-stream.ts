@@ -51,7 +51,7 @@ export class JetStreamModel {
     fetching?.();
   }
 
-  /** Messages that no one works on, oldest first. Waits for some, but not for long. */
+  /** Messages that are not being processed, oldest first. Waits a while for some. */
   async fetch(most: number): Promise<readonly StreamMessage[]> {
     const waiting = [...this.#take(most)];
     if (waiting.length > 0) return waiting;

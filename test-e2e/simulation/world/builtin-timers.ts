@@ -3,7 +3,7 @@ import timerPromises from 'node:timers/promises';
 import { sleep, yieldToEventLoop } from '@gateway/time';
 import { isSimulated } from './platform.ts';
 
-/** The simulated providers sleep by Node's own module, because they also run as a product of their own. */
+/** The simulated providers, which stand outside a gateway, sleep by Node's own module. */
 const { setImmediate: nextRealTurn, setTimeout: realSleep } = timerPromises;
 
 type SignalOptions = Readonly<{ signal?: AbortSignal }>;

@@ -1,7 +1,7 @@
 import type { Network } from './network.ts';
 import type { Place, WorldProcess } from './world.ts';
 
-/** What one end of a connection is told, in the context of the process that has it. */
+/** What one end of a connection learns, in the context of the process that has it. */
 export interface LinkListener {
   onOpen?(): void;
   onMessage(message: unknown, bytes: number): void;

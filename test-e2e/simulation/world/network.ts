@@ -54,7 +54,7 @@ export class Network {
     return link.client;
   }
 
-  /** Resets all connections of a process that was killed. Who is cut off from it does not notice. */
+  /** Resets all connections of a killed process. Processes that are cut off do not notice. */
   loseLinksOf(process: WorldProcess): void {
     for (const link of this.#links) link.loseEndOf(process);
   }

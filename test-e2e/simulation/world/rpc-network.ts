@@ -43,7 +43,7 @@ export function serveRpc(network: Network, port: number, routes: readonly Servic
   };
 }
 
-/** Clients of a service with several replicas, which reconnect for as long as their process runs. */
+/** Clients of a service with several replicas. They reconnect while their process runs. */
 export class RpcChannel implements Disposable {
   readonly #replicas: Replicas;
 

@@ -2,7 +2,7 @@ import type { TimeSource } from '@gateway/time/simulated';
 import { currentProcess, type World } from './world.ts';
 import { WorldImmediate, WorldTimer } from './world-timer.ts';
 
-/** Time and chance of the processes of a world. Each process has its own clock and its own chance. */
+/** Time and chance of a world. Each process has its own clock and its own chance. */
 export function timeSourceOf(world: World): TimeSource {
   const chance = () => world.seeded.of(`chance of ${currentProcess()?.name}`);
   const worldOf = () => world;
