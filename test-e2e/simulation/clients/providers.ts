@@ -28,7 +28,6 @@ function troubles(chance: Chance): readonly FaultScript['fault'][] {
     { kind: 'error_event', afterEvents },
     { kind: 'close_reused' },
     { kind: 'split_utf8' },
-    { kind: 'unknown_events' },
     { kind: 'usage_missing' },
     { kind: 'delay', beforeHeadersMs: chance.between(1, 5_000), betweenEventsMs: chance.between(1, 500) },
     { kind: 'stall', afterEvents },
