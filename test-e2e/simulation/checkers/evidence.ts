@@ -56,3 +56,9 @@ export interface Checker {
 export function isAnswered({ status }: ClientRequest): boolean {
   return status === 200;
 }
+
+/** The number of decisions that were made alone between two instants, with a second of margin. */
+export function madeAlone({ decidedAlone }: Evidence, fromMs: number, untilMs: number): number {
+  const until = (atMs: number) => decidedAlone.findLast((noted) => noted.atMs <= atMs)?.count ?? 0;
+  return until(untilMs + 1_000) - until(fromMs - 1_000);
+}

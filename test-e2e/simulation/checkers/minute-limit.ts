@@ -1,4 +1,4 @@
-import { type Checker, type Evidence, isAnswered } from './evidence.ts';
+import { type Checker, type Evidence, isAnswered, madeAlone } from './evidence.ts';
 
 const windowMs = 60_000;
 
@@ -18,17 +18,16 @@ interface Interval {
  */
 export const minuteLimit: Checker = {
   promise: 'at most `limit` admissions in any 60 s, for any number of replicas and clients',
-  check({ requests, redisLosses, decidedAlone }: Evidence) {
+  check(evidence: Evidence) {
+    const { requests, redisLosses } = evidence;
     const mayBeLost = ({ sentAtMs, headAtMs }: Interval) =>
       redisLosses.some(({ fromMs, untilMs }) => sentAtMs <= untilMs && headAtMs >= fromMs);
-    const aloneUntil = (atMs: number) => decidedAlone.findLast((noted) => noted.atMs <= atMs)?.count ?? 0;
     return [...Map.groupBy(requests.filter(isAnswered), ({ token }) => token)].flatMap(([token, ofToken]) => {
       const intervals = ofToken.map(({ sentAtMs, headAtMs = sentAtMs }) => ({ sentAtMs, headAtMs }));
       for (const { sentAtMs: fromMs } of intervals) {
         const inside = intervals.filter(({ sentAtMs, headAtMs }) => sentAtMs >= fromMs && headAtMs < fromMs + windowMs);
         const excess = inside.length - inside.filter(mayBeLost).length - token.requestsPerMinute;
-        // The notes are a second apart.
-        const alone = aloneUntil(fromMs + windowMs + 1_000) - aloneUntil(fromMs - 1_000);
+        const alone = madeAlone(evidence, fromMs, fromMs + windowMs);
         if (excess <= 0 || excess <= alone) continue;
         const most = `${inside.length} of at most ${token.requestsPerMinute}`;
         return [`token ${token.tokenId}: ${most} in the minute from ${fromMs}, ${alone} decided alone`];
