@@ -92,6 +92,14 @@ export default defineConfig({
         },
       },
       {
+        // Whole gateways on simulated time: no servers.
+        test: {
+          name: 'simulation',
+          include: ['test-e2e/simulation/**/*.test.ts'],
+          ...besideEachOther,
+        },
+      },
+      {
         // Pages of the console in a real browser.
         test: {
           name: 'browser',

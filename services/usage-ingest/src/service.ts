@@ -16,8 +16,11 @@ export interface UsageIngestPeers {
   /**
    * Reads events from the stream; without it they arrive by `Record` only. Closed with the service.
    */
-  readonly consumer?: NatsUsageConsumer;
+  readonly consumer?: UsageConsumer;
 }
+
+/** What reads the stream: a simulated world has one without NATS. */
+export type UsageConsumer = Pick<NatsUsageConsumer, 'start' | 'problem' | 'drain' | typeof Symbol.asyncDispose>;
 
 /** The way into the ledger, for any database that has its tables. */
 export function createUsageIngestService(

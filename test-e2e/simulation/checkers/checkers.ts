@@ -1,0 +1,31 @@
+import { countsAgree } from './counts-agree.ts';
+import type { Checker, Evidence } from './evidence.ts';
+import { leasesReturn } from './leases-return.ts';
+import { ledgerOnce } from './ledger-once.ts';
+import { minuteLimit } from './minute-limit.ts';
+import { nothingWaits } from './nothing-waits.ts';
+import { obedientClient } from './obedient-client.ts';
+import { oneAnswer } from './one-answer.ts';
+
+/** Every promise that a run is held to, by the name of its checker. */
+const checkers: Readonly<Record<string, Checker>> = {
+  minuteLimit,
+  ledgerOnce,
+  countsAgree,
+  oneAnswer,
+  obedientClient,
+  leasesReturn,
+  nothingWaits,
+};
+
+export interface BrokenPromise {
+  readonly checker: string;
+  readonly promise: string;
+  readonly findings: readonly string[];
+}
+
+export function brokenPromises(evidence: Evidence): readonly BrokenPromise[] {
+  return Object.entries(checkers)
+    .map(([checker, { promise, check }]) => ({ checker, promise, findings: check(evidence) }))
+    .filter(({ findings }) => findings.length > 0);
+}

@@ -1,0 +1,64 @@
+import type { RecordedRequest } from '@gateway/simulator';
+import type { ClientRequest } from '../clients/client.ts';
+
+/** A row of the ledger: a request, or an attempt that was given up. */
+export interface LedgerRow {
+  readonly requestId: string;
+  readonly tokenId: string;
+  readonly localDay: string;
+  readonly model: string;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly estimated: boolean;
+  readonly outcome: string;
+}
+
+/** How often something had happened. */
+export interface CountAt {
+  readonly atMs: number;
+  readonly count: number;
+}
+
+/** All that a run leaves for the checkers, after the gateway has been quiet for a while. */
+export interface Evidence {
+  readonly requests: readonly ClientRequest[];
+  /** What the providers recorded, by the marker in the text. */
+  readonly attempts: ReadonlyMap<string, readonly RecordedRequest[]>;
+  readonly rows: readonly LedgerRow[];
+  /** Tokens by token id, as the daily sums have them. */
+  readonly dailyTokens: ReadonlyMap<string, number>;
+  readonly localDay: string;
+  /** Today's tokens by token id, as the limiter's counters have them, if they are loaded. */
+  readonly counterTokens: ReadonlyMap<string, number>;
+  /** Leases by account when every request had ended, before any could expire. */
+  readonly leasesAtRest: ReadonlyMap<string, number>;
+  /** Leases by account at the end. */
+  readonly leases: ReadonlyMap<string, number>;
+  /** Requests that edges have not ended, by process. */
+  readonly activeRequests: ReadonlyMap<string, number>;
+  /** Usage that has not reached the ledger: in outboxes, and in the stream. */
+  readonly undelivered: ReadonlyMap<string, number>;
+  /** When Redis lost acknowledged writes: windows may be too full by what it lost. */
+  readonly redisLosses: readonly { readonly fromMs: number; readonly untilMs: number }[];
+  /** How many decisions limiters and edges had made alone, at instants a second apart. */
+  readonly decidedAlone: readonly CountAt[];
+  readonly uncaught: readonly string[];
+}
+
+/** One promise of the gateway, and how to see that it was broken. */
+export interface Checker {
+  readonly promise: string;
+  /** What broke the promise, for people. */
+  check(evidence: Evidence): readonly string[];
+}
+
+/** Whether a request got an answer: the status and at least the start of the body. */
+export function isAnswered({ status }: ClientRequest): boolean {
+  return status === 200;
+}
+
+/** The number of decisions that were made alone between two instants, with a second of margin. */
+export function madeAlone({ decidedAlone }: Evidence, fromMs: number, untilMs: number): number {
+  const until = (atMs: number) => decidedAlone.findLast((noted) => noted.atMs <= atMs)?.count ?? 0;
+  return until(untilMs + 1_000) - until(fromMs - 1_000);
+}

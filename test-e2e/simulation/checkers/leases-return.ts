@@ -1,0 +1,15 @@
+import type { Checker, Evidence } from './evidence.ts';
+
+export const leasesReturn: Checker = {
+  promise: 'the places of all accounts come back',
+  check({ leases, leasesAtRest }: Evidence) {
+    return [
+      ...left(leasesAtRest, 'leases are left although every request has ended'),
+      ...left(leases, 'leases have not expired'),
+    ];
+  },
+};
+
+function left(counts: ReadonlyMap<string, number>, what: string): readonly string[] {
+  return [...counts].filter(([, count]) => count > 0).map(([account, count]) => `${account}: ${count} ${what}`);
+}

@@ -1,0 +1,19 @@
+import { type Checker, type Evidence, isAnswered } from './evidence.ts';
+
+export const ledgerOnce: Checker = {
+  promise: 'every request that a provider answered is in the ledger once',
+  check({ requests, rows: all }: Evidence) {
+    const rows = all.filter(({ outcome }) => outcome !== 'given_up');
+    const byId = Map.groupBy(rows, ({ requestId }) => requestId);
+    const billed = requests.filter((request) => isAnswered(request) && request.kind.shape !== 'token_count');
+    const wrong = billed.flatMap(({ requestId = '', marker, view }) => {
+      const count = byId.get(requestId)?.length ?? 0;
+      return count === 1 ? [] : [`${marker} (${view}, ${requestId}) has ${count} rows`];
+    });
+    const ids = new Set<string | undefined>(requests.map(({ requestId }) => requestId));
+    const unknown = rows.filter(({ requestId }) => !ids.has(requestId));
+    // A client that got no head does not know its id.
+    const nameless = requests.filter(({ requestId }) => requestId === undefined).length;
+    return unknown.length <= nameless ? wrong : [...wrong, `${unknown.length} rows belong to no request`];
+  },
+};

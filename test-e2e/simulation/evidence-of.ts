@@ -1,0 +1,123 @@
+import type { RecordedRequest, Simulator } from '@gateway/simulator';
+import { localDayOf } from '@gateway/time';
+import type { CountAt, Evidence, LedgerRow } from './checkers/evidence.ts';
+import type { ClientRequest, ClientToken } from './clients/client.ts';
+import type { Cluster } from './gateway/cluster.ts';
+import { simulatedPools } from './gateway/simulated-pools.ts';
+
+export interface Witnesses {
+  readonly cluster: Cluster;
+  readonly providers: Simulator;
+  readonly requests: readonly ClientRequest[];
+  readonly tokens: readonly ClientToken[];
+  readonly leasesAtRest: ReadonlyMap<string, number>;
+  readonly decidedAlone: readonly CountAt[];
+}
+
+/** Reads everything that the checkers need, from every place that keeps something. */
+export async function collectEvidence(witnesses: Witnesses): Promise<Evidence> {
+  const { cluster, providers, requests } = witnesses;
+  const localDay = localDayOf(cluster.world.nowMs);
+  return {
+    requests,
+    attempts: attemptsByMarker(providers.requests()),
+    rows: await rowsOf(cluster),
+    dailyTokens: await dailyTokensOf(cluster),
+    localDay,
+    counterTokens: await countersOf(witnesses, localDay),
+    leasesAtRest: witnesses.leasesAtRest,
+    decidedAlone: witnesses.decidedAlone,
+    leases: await leasesOf(cluster),
+    activeRequests: await gaugesOf(cluster, 'http_server_active_requests'),
+    undelivered: new Map([
+      ...(await gaugesOf(cluster, 'gateway_edge_outbox_backlog_events')),
+      ['nats-1', cluster.backends.stream.pending],
+    ]),
+    redisLosses: cluster.backends.redis.losses,
+    uncaught: cluster.world.uncaught.map(({ who, thrown }) => `${who}: ${describe(thrown)}`),
+  };
+}
+
+/** Notes every second, from now on, how many decisions limiters and edges have made alone. */
+export function watchDecisionsAlone(cluster: Cluster): readonly CountAt[] {
+  const { world } = cluster;
+  const counts: CountAt[] = [];
+  const look = async () => {
+    world.plan(1_000, look);
+    const count = await cluster.total('gateway_edge_local_admissions_total', 'gateway_limiter_degraded_total');
+    counts.push({ atMs: world.nowMs, count });
+  };
+  void look();
+  return counts;
+}
+
+function describe(thrown: unknown): string {
+  return thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
+}
+
+function attemptsByMarker(recorded: readonly RecordedRequest[]): ReadonlyMap<string, readonly RecordedRequest[]> {
+  const markerOf = ({ body }: RecordedRequest) => /marker-client-\d+-\d+/.exec(Buffer.from(body).toString())?.[0] ?? '';
+  return Map.groupBy(recorded, markerOf);
+}
+
+async function rowsOf({ backends: { database } }: Cluster): Promise<readonly LedgerRow[]> {
+  const rows = await database.selectFrom('usage_events').selectAll().execute();
+  return rows.map((row) => ({
+    requestId: row.request_id,
+    tokenId: row.token_id,
+    localDay: row.local_day,
+    model: row.model,
+    inputTokens: row.input_tokens,
+    outputTokens: row.output_tokens,
+    estimated: row.estimated === 1,
+    outcome: row.outcome,
+  }));
+}
+
+async function dailyTokensOf({ backends: { database } }: Cluster): Promise<ReadonlyMap<string, number>> {
+  const sums = await database
+    .selectFrom('usage_daily')
+    .select(({ fn }) => [
+      'token_id',
+      fn.sum<number>('input_tokens').as('input'),
+      fn.sum<number>('output_tokens').as('output'),
+    ])
+    .groupBy('token_id')
+    .execute();
+  return new Map(sums.map(({ token_id, input, output }) => [token_id, Number(input) + Number(output)]));
+}
+
+async function countersOf({ cluster, tokens }: Witnesses, localDay: string): Promise<ReadonlyMap<string, number>> {
+  const counters = new Map<string, number>();
+  for (const { tokenId } of tokens) {
+    // A settle without tokens changes nothing.
+    const nothing = { requestId: '', localDay, tokens: 0, hasLedger: true };
+    const { usedTokens, isLoaded } = await cluster.backends.redis.limits.settle({
+      key: `token:${tokenId}`,
+      ...nothing,
+    });
+    if (isLoaded) counters.set(tokenId, usedTokens);
+  }
+  return counters;
+}
+
+export async function leasesOf({ backends: { redis } }: Cluster): Promise<ReadonlyMap<string, number>> {
+  const { accounts, settings } = simulatedPools();
+  const ids = accounts.map(({ pool, name }) => `${pool}/${name}`);
+  const records = await redis.pools.readAccounts(ids, settings.leaseTtlMs);
+  return new Map(records.map(({ inFlight }, index) => [ids[index] ?? '', inFlight]));
+}
+
+/** The value of a gauge of each edge, over all its labels. */
+async function gaugesOf(cluster: Cluster, name: string): Promise<ReadonlyMap<string, number>> {
+  const gauges = new Map<string, number>();
+  for (const edge of cluster.namesOf('edge')) {
+    const metrics = (await cluster.metricsOf(edge)?.snapshot()) ?? [];
+    const values = metrics.find((metric) => metric.name === name)?.values ?? [];
+    gauges.set(
+      edge,
+      values.reduce((sum, { value }) => sum + value, 0),
+    );
+  }
+  return gauges;
+}

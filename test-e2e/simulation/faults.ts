@@ -1,0 +1,149 @@
+import type { Simulator } from '@gateway/simulator';
+import { troubleOf } from './clients/providers.ts';
+import type { Cluster } from './gateway/cluster.ts';
+import { providerName } from './gateway/simulated-pools.ts';
+import type { Chance } from './world/seeded.ts';
+
+/** The kinds of faults that a run may have. */
+export const faultKinds = [
+  'kill',
+  'pause',
+  'restart',
+  'reset',
+  'cut',
+  'clock',
+  'provider',
+  'redelivery',
+  'redis-failover',
+] as const;
+
+export type FaultKind = (typeof faultKinds)[number];
+
+/** The kinds that a setting names: `all`, `none`, or some of them. @throws for an unknown one. */
+export function chosenKinds(names: string): readonly FaultKind[] {
+  if (names === 'all') return faultKinds;
+  return names.split(',').flatMap((name) => {
+    const kind = faultKinds.find((each) => each === name);
+    if (kind !== undefined) return [kind];
+    if (names === 'none') return [];
+    throw new Error(`--faults: ${name} is not one of all, none, ${faultKinds.join(', ')}`);
+  });
+}
+
+/** One fault of a plan, decided before the run: a run with a part of a plan can be repeated. */
+export interface Fault {
+  readonly number: number;
+  readonly kind: FaultKind;
+  /** After the start of the traffic. */
+  readonly atMs: number;
+  readonly forMs: number;
+  /** The process that it hits; for `cut` and `reset`, with the other one. */
+  readonly target: string;
+  readonly other: string;
+  /** By how much a clock jumps, or how much of the past is lost. */
+  readonly amountMs: number;
+}
+
+export interface FaultPlanOptions {
+  readonly chance: Chance;
+  readonly kinds: readonly FaultKind[];
+  readonly durationMs: number;
+  /** Mean pause between two faults. */
+  readonly everyMs: number;
+  readonly processes: readonly string[];
+}
+
+/** Which faults happen when, to whom. */
+export function planFaults({ chance, kinds, durationMs, everyMs, processes }: FaultPlanOptions): readonly Fault[] {
+  const faults: Fault[] = [];
+  if (kinds.length === 0) return faults;
+  for (let atMs = chance.pauseMs(everyMs); atMs < durationMs; atMs += chance.pauseMs(everyMs)) {
+    const forMs = Math.ceil(chance.pauseMs(chance.happens(0.2) ? 20_000 : 2_000));
+    const target = chance.pick(processes);
+    const other = chance.pick(processes.filter((name) => name !== target));
+    const amountMs = chance.between(1, chance.happens(0.2) ? 3_600_000 : 900) * (chance.happens(0.5) ? 1 : -1);
+    faults.push({
+      number: faults.length + 1,
+      kind: chance.pick(kinds),
+      atMs: Math.floor(atMs),
+      forMs,
+      target,
+      other,
+      amountMs,
+    });
+  }
+  return faults;
+}
+
+export interface FaultScene {
+  readonly cluster: Cluster;
+  readonly providers: Simulator;
+  readonly tell: (who: string, what: string) => void;
+}
+
+/** Plans a fault, and its end, on the world's time. */
+export function arrangeFault(fault: Fault, scene: FaultScene): void {
+  const { world } = scene.cluster;
+  world.plan(fault.atMs, () => beginFault(fault, scene));
+}
+
+function beginFault(
+  { number, kind, target, other, forMs, amountMs }: Fault,
+  { cluster, providers, tell }: FaultScene,
+): void {
+  const { world, network } = cluster;
+  const process = cluster.processOf(target);
+  const later = (act: () => void) => world.plan(forMs, act);
+  const say = (what: string) => tell(target, `fault ${number}: ${what}`);
+  switch (kind) {
+    case 'kill': {
+      if (process === undefined || process.state === 'killed') return;
+      say(`killed, starts again after ${forMs} ms`);
+      cluster.kill(target);
+      later(() => cluster.startIfKilled(target));
+      return;
+    }
+    case 'pause': {
+      if (process?.state !== 'running') return;
+      say(`paused for ${forMs} ms`);
+      process.pause();
+      later(() => process.state === 'paused' && world.resume(process));
+      return;
+    }
+    case 'restart':
+      say('drains and starts again');
+      return cluster.restart(target);
+    case 'reset':
+      if (network.reset(target, other)) say(`its connection with ${other} is reset`);
+      return;
+    case 'cut':
+      say(`cut off from ${other} for ${forMs} ms`);
+      network.cut(target, other);
+      later(() => network.heal(target, other));
+      return;
+    case 'clock':
+      if (process === undefined) return;
+      say(`its clock is off by ${amountMs} ms for ${forMs} ms`);
+      process.clockOffsetMs = amountMs;
+      later(() => {
+        process.clockOffsetMs = 0;
+      });
+      return;
+    case 'provider': {
+      const script = troubleOf(world.seeded.of(`provider trouble ${number}`));
+      tell(providerName, `fault ${number}: ${JSON.stringify(script)}`);
+      providers.faults.add(script);
+      return;
+    }
+    case 'redelivery':
+      tell('nats-1', `fault ${number}: delivers again what is not acknowledged`);
+      return cluster.backends.stream.redeliver();
+    case 'redis-failover': {
+      const lostMs = Math.min(1_000, Math.abs(amountMs));
+      tell('redis-1', `fault ${number}: fails over, and the last ${lostMs} ms are lost`);
+      cluster.kill('redis-1');
+      cluster.backends.redis.failOver(lostMs);
+      cluster.startProcess('redis-1');
+    }
+  }
+}

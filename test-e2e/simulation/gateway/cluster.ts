@@ -1,0 +1,175 @@
+import { join } from 'node:path';
+import { type GatewayDatabase, migrate } from '@gateway/database';
+import { openSqlite } from '@gateway/database/sqlite';
+import type { Service, ServiceRuntime } from '@gateway/lifecycle';
+import type { ServiceRoute } from '@gateway/rpc';
+import { createLogger, Metrics } from '@gateway/telemetry';
+import { JetStreamModel } from '../stores/jet-stream.ts';
+import { RedisModel } from '../stores/redis.ts';
+import type { Network } from '../world/network.ts';
+import { RpcChannel, rpcPort, serveRpc } from '../world/rpc-network.ts';
+import { type World, WorldProcess } from '../world/world.ts';
+import { ownDeadlines } from './own-deadlines.ts';
+import { type Program, programs } from './programs.ts';
+
+/** How many processes of each kind run. */
+export type Replicas = Readonly<Record<keyof typeof programs, number>>;
+
+/** What a program gets from its machine. */
+export interface Host {
+  readonly name: string;
+  readonly network: Network;
+  readonly runtime: ServiceRuntime;
+  /** A folder that outlives the process. */
+  readonly folder: string;
+  readonly backends: Backends;
+  /** A channel to all replicas of a service. */
+  channel(service: keyof typeof programs, port?: number): RpcChannel;
+}
+
+/** What the processes share besides the network. */
+export interface Backends {
+  readonly database: GatewayDatabase;
+  readonly redis: RedisModel;
+  readonly stream: JetStreamModel;
+}
+
+/** The port of the secrets of accounts. */
+export const credentialPort = 50_052;
+
+/** Every process of one gateway, with the backends that they share. */
+export class Cluster {
+  readonly world: World;
+  readonly network: Network;
+  readonly backends: Backends;
+  readonly #replicas: Replicas;
+  readonly #folder: string;
+  readonly #running = new Map<string, Running>();
+  /** Of every process that ever ran. */
+  readonly #metrics: Metrics[] = [];
+
+  constructor(network: Network, replicas: Replicas, folder: string) {
+    const { world } = network;
+    this.world = world;
+    this.network = network;
+    this.#replicas = replicas;
+    this.#folder = folder;
+    const stream = new JetStreamModel(() => world.nowMs);
+    this.backends = { database: openSqlite(':memory:'), redis: new RedisModel(world), stream };
+    ownDeadlines();
+  }
+
+  /** All names, in the order in which they start. */
+  get names(): readonly string[] {
+    return Object.entries(this.#replicas).flatMap(([kind, count]) =>
+      Array.from({ length: count }, (_, index) => `${kind}-${index + 1}`),
+    );
+  }
+
+  namesOf(kind: keyof typeof programs): readonly string[] {
+    return this.names.filter((name) => kindOf(name) === kind);
+  }
+
+  async start(): Promise<void> {
+    await migrate(this.backends.database);
+    for (const name of this.names) this.startProcess(name);
+  }
+
+  /** Starts a process, or starts it again with its folder. */
+  startProcess(name: string): void {
+    const process = new WorldProcess(name);
+    const running: Running = { process, metrics: new Metrics() };
+    this.#running.set(name, running);
+    this.#metrics.push(running.metrics);
+    process.run(() => {
+      void this.#run(name, running).catch((thrown: unknown) => this.world.fault(name, thrown));
+    });
+  }
+
+  startIfKilled(name: string): void {
+    if (this.processOf(name)?.state === 'killed') this.startProcess(name);
+  }
+
+  /** Ends every fault: processes run, clocks are right, and the network is whole. */
+  repair(): void {
+    this.network.healAll();
+    for (const name of this.names) {
+      const process = this.processOf(name);
+      if (process === undefined) continue;
+      process.clockOffsetMs = 0;
+      if (process.state === 'paused') this.world.resume(process);
+      this.startIfKilled(name);
+    }
+  }
+
+  processOf(name: string): WorldProcess | undefined {
+    return this.#running.get(name)?.process;
+  }
+
+  metricsOf(name: string): Metrics | undefined {
+    return this.#running.get(name)?.metrics;
+  }
+
+  /** The sum of counters over all processes, including those that have ended. */
+  async total(...names: readonly string[]): Promise<number> {
+    const read = async (metrics: Metrics, name: string) =>
+      (await metrics.registry.getSingleMetric(name)?.get())?.values;
+    const values = await Promise.all(this.#metrics.flatMap((metrics) => names.map((name) => read(metrics, name))));
+    return values.flat().reduce((sum, sample) => sum + (sample?.value ?? 0), 0);
+  }
+
+  kill(name: string): void {
+    const process = this.processOf(name);
+    if (process === undefined) return;
+    process.kill();
+    this.network.loseLinksOf(process);
+  }
+
+  /** Stops a process as SIGTERM does, and starts it again. */
+  restart(name: string): void {
+    const running = this.#running.get(name);
+    const { process, service, server } = running ?? {};
+    if (process?.state !== 'running' || service === undefined) return;
+    void process.run(async () => {
+      service.announceDrain?.();
+      await Promise.all([service.drain?.(drainMs), server?.stop()]);
+      await service[Symbol.asyncDispose]();
+      if (this.#running.get(name) !== running || process.state !== 'running') return;
+      this.kill(name);
+      this.startProcess(name);
+    });
+  }
+
+  async #run(name: string, running: Running): Promise<void> {
+    const runtime = { logger: createLogger(name, 'silent'), metrics: running.metrics };
+    const { network, backends } = this;
+    const channel = (service: keyof typeof programs, port = rpcPort) =>
+      new RpcChannel(
+        network,
+        service,
+        Array.from({ length: this.#replicas[service] }, (_, n) => `${service}-${n + 1}:${port}`),
+      );
+    const folder = join(this.#folder, name);
+    const program: Program = programs[kindOf(name)];
+    const service = await program({ name, network, runtime, folder, backends, channel });
+    running.service = service;
+    if (service.credentialRoutes !== undefined) serveRpc(network, credentialPort, service.credentialRoutes);
+    running.server = serveRpc(network, rpcPort, service.routes as ServiceRoute[]);
+    await service.start();
+  }
+}
+
+/** As a container's grace period. */
+const drainMs = 30_000;
+
+interface Running {
+  readonly process: WorldProcess;
+  readonly metrics: Metrics;
+  service?: Service;
+  server?: { stop(): Promise<void> };
+}
+
+/** The kind of a process: its name without the number. */
+export function kindOf(name: string): keyof typeof programs {
+  return name.replace(/-\d+$/, '') as keyof typeof programs;
+}

@@ -1,0 +1,149 @@
+import { outageTolerant } from '@gateway/edge-router/admission/outage-tolerant-limiter';
+import { readEdgeRouterConfig } from '@gateway/edge-router/config';
+import { createEdgeRouterService } from '@gateway/edge-router/service';
+import { parseHashKeys } from '@gateway/identity/hashing/hash-key';
+import { createIdentityService } from '@gateway/identity/service';
+import type { Service } from '@gateway/lifecycle';
+import { readLimiterConfig } from '@gateway/limiter/config';
+import { createLimiterMetrics } from '@gateway/limiter/metrics';
+import { createLimiterService } from '@gateway/limiter/service';
+import { FallbackLimitStore } from '@gateway/limiter/store/fallback-limit-store';
+import type { LimitStore } from '@gateway/limits';
+import { readMessagesAdapterConfig } from '@gateway/messages-adapter/config';
+import { createMessagesAdapterService } from '@gateway/messages-adapter/service';
+import { createPoolBrokerService } from '@gateway/pool-broker/service';
+import { withFallback } from '@gateway/pool-broker/store/fallback-pool-store';
+import type { PoolStore } from '@gateway/pool-broker/store/pool-store';
+import { AdapterService } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
+import { CredentialService, PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
+import { readResponsesAdapterConfig } from '@gateway/responses-adapter/config';
+import { createResponsesAdapterService } from '@gateway/responses-adapter/service';
+import { systemClock } from '@gateway/time';
+import { readUsageIngestConfig } from '@gateway/usage-ingest/config';
+import { createUsageIngestService } from '@gateway/usage-ingest/service';
+import { readUsageQueryConfig } from '@gateway/usage-query/config';
+import { createUsageQueryService } from '@gateway/usage-query/service';
+import type { JetStreamModel } from '../stores/jet-stream.ts';
+import { remoteObject, serveObject } from '../stores/remote-object.ts';
+import { streamConsumer, streamSink } from '../stores/usage-stream.ts';
+import { credentialPort, type Host } from './cluster.ts';
+import { simulatedPools } from './simulated-pools.ts';
+
+/** What runs in a process. */
+export type Program = (host: Host) => Promise<Service>;
+
+/**
+ * The programs of every process, wired as the product wires them for processes of their own. They
+ * start in this order.
+ */
+export const programs = {
+  redis: startRedis,
+  nats: startNats,
+  identity: startIdentity,
+  'usage-ingest': startIngest,
+  'usage-query': startQuery,
+  limiter: startLimiter,
+  'pool-broker': startBroker,
+  'responses-adapter': (host) => startAdapter(host, 'responses'),
+  'messages-adapter': (host) => startAdapter(host, 'messages'),
+  edge: startEdge,
+} satisfies Record<string, Program>;
+
+const redisAddress = 'redis-1:6379';
+const natsAddress = 'nats-1:4222';
+/** As in the product's settings. */
+const redisTimeoutMs = 100;
+const natsTimeoutMs = 5_000;
+
+async function startRedis({ network, backends }: Host): Promise<Service> {
+  serveObject(network, 6379, () => backends.redis.limits);
+  serveObject(network, 6380, () => backends.redis.pools);
+  return backend;
+}
+
+async function startNats({ network, backends }: Host): Promise<Service> {
+  backends.stream.forgetFetches();
+  serveObject(network, 4222, () => backends.stream);
+  return backend;
+}
+
+const backend: Service = {
+  routes: [],
+  start: async () => undefined,
+  notReady: async () => undefined,
+  [Symbol.asyncDispose]: async () => undefined,
+};
+
+async function startIdentity({ runtime, backends }: Host): Promise<Service> {
+  const hashKeys = parseHashKeys(Buffer.alloc(32, 7).toString('base64')) ?? [];
+  return createIdentityService({ hashKeys }, backends, runtime);
+}
+
+async function startIngest({ network, runtime, backends: { database } }: Host): Promise<Service> {
+  const stream = remoteObject<JetStreamModel>(network, natsAddress, { timeoutMs: natsTimeoutMs });
+  return createUsageIngestService(readUsageIngestConfig({}), { database, consumer: streamConsumer(stream) }, runtime);
+}
+
+async function startQuery({ runtime, backends: { database } }: Host): Promise<Service> {
+  return createUsageQueryService(readUsageQueryConfig({}), { database }, runtime);
+}
+
+async function startLimiter({ network, runtime, channel }: Host): Promise<Service> {
+  const config = readLimiterConfig({});
+  const onReconnected = () => void store.remind();
+  const remote = remoteObject<LimitStore>(network, redisAddress, { timeoutMs: redisTimeoutMs, onReconnected });
+  const parts = { remote, clock: systemClock, metrics: createLimiterMetrics(runtime.metrics), logger: runtime.logger };
+  const store = new FallbackLimitStore({ ...parts, ...config, maxKept: config.memoryMaxKeys });
+  const usageQuery = channel('usage-query').client(UsageQueryService);
+  const service = createLimiterService(config, { usageQuery }, runtime, { store });
+  return {
+    ...service,
+    async [Symbol.asyncDispose]() {
+      await service[Symbol.asyncDispose]();
+      await store[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function startBroker({ network, runtime }: Host): Promise<Service> {
+  const shared = remoteObject<PoolStore>(network, 'redis-1:6380', { timeoutMs: redisTimeoutMs });
+  const store = withFallback(shared, systemClock, () => undefined);
+  return createPoolBrokerService({ gateway: simulatedPools() }, runtime, { store });
+}
+
+async function startAdapter({ runtime, channel }: Host, format: 'responses' | 'messages'): Promise<Service> {
+  const peers = {
+    broker: channel('pool-broker').client(PoolBrokerService),
+    credentials: channel('pool-broker', credentialPort).client(CredentialService),
+  };
+  // Translation in threads is outside of simulated time. Providers that fall silent must not make
+  // the quiet phase of every run ten minutes long.
+  const env = {
+    TRANSLATION_WORKERS: '0',
+    UPSTREAM_FIRST_BYTE_TIMEOUT_SECONDS: '60',
+    UPSTREAM_IDLE_TIMEOUT_SECONDS: '30',
+  };
+  return format === 'responses'
+    ? createResponsesAdapterService(readResponsesAdapterConfig(env), peers, runtime)
+    : createMessagesAdapterService(readMessagesAdapterConfig(env), peers, runtime);
+}
+
+async function startEdge({ network, runtime, folder, channel }: Host): Promise<Service> {
+  const stream = remoteObject<JetStreamModel>(network, natsAddress, { timeoutMs: natsTimeoutMs });
+  const peers = {
+    identity: channel('identity').client(IdentityService),
+    limiter: outageTolerant(channel('limiter').client(LimiterService)),
+    broker: channel('pool-broker').client(PoolBrokerService),
+    adapters: new Map([
+      [ProviderFormat.RESPONSES, channel('responses-adapter').client(AdapterService)],
+      [ProviderFormat.MESSAGES, channel('messages-adapter').client(AdapterService)],
+    ]),
+    usageQuery: channel('usage-query').client(UsageQueryService),
+    usageSink: streamSink(stream),
+  };
+  return createEdgeRouterService(readEdgeRouterConfig({ GATEWAY_DATA: folder }), peers, runtime);
+}

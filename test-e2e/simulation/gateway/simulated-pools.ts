@@ -1,0 +1,26 @@
+import { type GatewayConfig, parseGatewayFile } from '@gateway/config';
+
+/** The name of the process of the providers, and their port. */
+export const providerName = 'provider';
+export const providerPort = 8090;
+
+/** Two pools of two accounts each, and classes that fail over from one pool to the other. */
+export function simulatedPools(): GatewayConfig {
+  return parseGatewayFile(text, 'gateway.yaml', {});
+}
+
+/** Leases expire soon, so that the quiet phase of a run need not be long. */
+const text = `
+settings: { lease_ttl_seconds: 180 }
+pools:
+  responses: { format: responses, owned_by: provider_a, base_url: 'http://${providerName}:${providerPort}/v1' }
+  messages: { format: messages, owned_by: provider_b, base_url: 'http://${providerName}:${providerPort}/v1' }
+accounts:
+  - { pool: responses, name: a, max_concurrency: 8, credential: { bearer: responses-a } }
+  - { pool: responses, name: b, max_concurrency: 8, credential: { bearer: responses-b } }
+  - { pool: messages, name: a, max_concurrency: 8, credential: { api_key: messages-a } }
+  - { pool: messages, name: b, max_concurrency: 8, credential: { api_key: messages-b } }
+classes:
+  sterk: { name: Sterk, effort: high, candidates: [responses/gpt-5.5, messages/claude-opus-4-8] }
+  claude: { name: Claude, effort: medium, candidates: [messages/claude-sonnet-5] }
+`;

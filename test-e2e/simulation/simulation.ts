@@ -1,0 +1,158 @@
+import './world/platform.ts';
+import './world/builtin-timers.ts';
+import { hash } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { IdentityService, TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { useTimeSource } from '@gateway/time/simulated';
+import { type BrokenPromise, brokenPromises } from './checkers/checkers.ts';
+import { type ClientRequest, type ClientToken, runClient } from './clients/client.ts';
+import { startProviders } from './clients/providers.ts';
+import { collectEvidence, leasesOf, watchDecisionsAlone } from './evidence-of.ts';
+import { arrangeFault, type Fault, type FaultKind, planFaults } from './faults.ts';
+import { Cluster, type Replicas } from './gateway/cluster.ts';
+import { Network } from './world/network.ts';
+import { simulateOn } from './world/platform.ts';
+import { RpcChannel, rpcPort } from './world/rpc-network.ts';
+import { timeSourceOf } from './world/time-source.ts';
+import { World, WorldProcess } from './world/world.ts';
+
+export interface SimulationOptions {
+  readonly seed: string;
+  /** How long clients send requests. */
+  readonly durationMs: number;
+  readonly kinds: readonly FaultKind[];
+  /** The numbers of the faults that happen. Default: the whole plan. */
+  readonly only?: readonly number[] | undefined;
+}
+
+export interface SimulationResult {
+  readonly broken: readonly BrokenPromise[];
+  /** Everything that happened, a line each. */
+  readonly story: readonly string[];
+  /** The digest of the story, with the number of events. */
+  readonly digest: string;
+  readonly faults: readonly Fault[];
+  readonly requests: readonly ClientRequest[];
+  readonly simulatedMs: number;
+  readonly events: number;
+}
+
+const replicas: Replicas = {
+  redis: 1,
+  nats: 1,
+  identity: 1,
+  'usage-ingest': 2,
+  'usage-query': 1,
+  limiter: 2,
+  'pool-broker': 2,
+  'responses-adapter': 1,
+  'messages-adapter': 1,
+  edge: 2,
+};
+
+/** Time for everything to start, and to come to rest: longer than any lease and time-out. */
+const startsWithinMs = 5_000;
+const quietMs = 240_000;
+/** When every request has ended, and no lease has expired yet. */
+const restMs = 100_000;
+const harmlessToLeases: readonly FaultKind[] = ['provider', 'clock', 'redelivery', 'restart'];
+
+/** Runs a whole gateway on simulated time, once in a process. */
+export async function simulate({ seed, durationMs, kinds, only }: SimulationOptions): Promise<SimulationResult> {
+  const world = new World(seed);
+  const network = new Network(world);
+  using _source = useTimeSource(timeSourceOf(world));
+  simulateOn(network);
+  const folder = mkdtempSync(join(tmpdir(), 'simulation-'));
+  process.on('unhandledRejection', (reason) => world.fault('a promise', reason));
+  const story: string[] = [];
+  const tell = (who: string, what: string) => story.push(`${(world.elapsedMs / 1_000).toFixed(3)} ${who}: ${what}`);
+  try {
+    const providers = await startProviders(world);
+    const cluster = new Cluster(network, replicas, folder);
+    await cluster.start();
+    await world.runUntil(startsWithinMs);
+    const tokens = await issueTokens(network);
+    const decidedAlone = watchDecisionsAlone(cluster);
+    const requests: ClientRequest[] = [];
+    const stop = new AbortController();
+    startClients({ network, tokens, requests, edges: cluster.namesOf('edge'), signal: stop.signal, tell });
+    const processes = cluster.names;
+    const plan = planFaults({ chance: world.seeded.of('faults'), kinds, durationMs, everyMs: 8_000, processes });
+    const faults = plan.filter(({ number }) => only?.includes(number) ?? true);
+    for (const fault of faults) arrangeFault(fault, { cluster, providers, tell });
+    await world.runUntil(startsWithinMs + durationMs);
+    stop.abort();
+    tell('world', 'clients stop, faults end');
+    providers.faults.clear();
+    cluster.repair();
+    await world.runUntil(startsWithinMs + durationMs + restMs);
+    // Without their ends, leases of dead edges last until they expire.
+    const hasLostLeases = faults.some(({ kind }) => !harmlessToLeases.includes(kind));
+    const leasesAtRest = hasLostLeases ? new Map<string, number>() : await leasesOf(cluster);
+    await world.runUntil(startsWithinMs + durationMs + quietMs);
+    const evidence = await collectEvidence({ cluster, providers, requests, tokens, leasesAtRest, decidedAlone });
+    const broken = brokenPromises(evidence);
+    const { events, elapsedMs: simulatedMs } = world;
+    const digest = hash('sha256', [...story, events].join('\n')).slice(0, 16);
+    return { broken, story, digest, faults, requests, simulatedMs, events };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** A token with a client of its own, and one that several share. */
+const tokenPlans = [
+  { requestsPerMinute: 12, clients: 1 },
+  { requestsPerMinute: 20, clients: 3 },
+  { requestsPerMinute: 1_000, clients: 2 },
+];
+
+async function issueTokens(network: Network): Promise<readonly ClientToken[]> {
+  const operator = new WorldProcess('operator');
+  const issuing = operator.run(async () => {
+    const identity = new RpcChannel(network, 'identity', [`identity-1:${rpcPort}`]).client(IdentityService);
+    const tokens: ClientToken[] = [];
+    for (const [index, { requestsPerMinute, clients }] of tokenPlans.entries()) {
+      const limits = { requestsPerMinute, tokensPerDay: 1_000_000_000n };
+      const issued = await identity.issue({ kind: TokenKind.SERVICE, label: `token ${index}`, limits });
+      tokens.push({ tokenId: issued.token?.tokenId ?? '', text: issued.tokenText, requestsPerMinute, clients });
+    }
+    return tokens;
+  });
+  return network.world.runFor(issuing, 5_000);
+}
+
+interface Traffic {
+  readonly network: Network;
+  readonly tokens: readonly ClientToken[];
+  readonly requests: ClientRequest[];
+  readonly edges: readonly string[];
+  readonly signal: AbortSignal;
+  readonly tell: (who: string, what: string) => void;
+}
+
+function startClients({ network, tokens, requests, edges, signal, tell }: Traffic): void {
+  const { world } = network;
+  const all = tokens.flatMap((token) => Array.from({ length: token.clients }, () => token));
+  for (const [index, token] of all.entries()) {
+    const name = `client-${index + 1}`;
+    const client = new WorldProcess(name);
+    const chance = world.seeded.of(name);
+    const onEnded = ({ marker, kind, edge, status, view, sentAtMs, headAtMs, requestId }: ClientRequest) => {
+      const tookMs = Math.round(world.nowMs - sentAtMs);
+      const headMs = headAtMs === undefined ? '' : ` head after ${Math.round(headAtMs - sentAtMs)} ms,`;
+      tell(
+        name,
+        `${marker} ${kind.path} ${edge} ${requestId}: ${status ?? 'no status'}, ${view},${headMs} ${tookMs} ms`,
+      );
+    };
+    const onRequest = (request: ClientRequest) => void requests.push(request);
+    const plan = { name, token, edges, obeys: index % 3 !== 2, pauseMs: 3_000, chance, onRequest, onEnded };
+    client.run(() => {
+      void runClient(network, plan, signal).catch((thrown: unknown) => world.fault(name, thrown));
+    });
+  }
+}
