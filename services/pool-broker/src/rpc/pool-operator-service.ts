@@ -199,12 +199,12 @@ function checked(input: AccountInput): AccountConfig {
 /** What a command cannot do to an account that is not in the database, and where it can be done. */
 function notStored(accountId: string, source: string, wish: 'change' | 'remove'): GatewayError {
   if (source === 'simulator') return refused(`The account ${accountId} is simulated. It cannot be changed.`);
-  const isChange = wish === 'change';
-  const inVariable = `restart the gateway ${isChange ? 'with the new value' : 'without it'}.`;
+  const inVariable = wish === 'change' ? 'restart the gateway with the new value' : 'restart the gateway without it';
+  const inFile = wish === 'change' ? 'Change its credential there' : 'Remove it there';
   const remedy =
     source === 'gateway.yaml'
-      ? `${isChange ? 'Change its credential' : 'Remove it'} there. If it comes from an environment variable, ${inVariable}`
-      : `${isChange ? 'Change' : 'Remove'} the variable, and ${inVariable}`;
+      ? `${inFile}. If it comes from an environment variable, ${inVariable}.`
+      : `${wish === 'change' ? 'Change' : 'Unset'} the variable, and ${inVariable}.`;
   return refused(`The account ${accountId} is defined in ${source}. ${remedy}`);
 }
 
