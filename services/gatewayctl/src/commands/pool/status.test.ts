@@ -105,7 +105,7 @@ describe('gatewayctl pool status', () => {
     expect(lines.slice(0, 3)).toEqual([
       'pool responses: 1 of 1 account available',
       '  paused until 2026-11-21T13:00:00.000Z: the provider is overloaded for gpt-5.5',
-      '  paused; one request is testing whether the provider has recovered: no account is available; the first to recover had too many server errors in a row',
+      '  paused; one request is testing whether the provider has recovered: no account is available (too many server errors in a row)',
     ]);
   });
 
