@@ -45,7 +45,9 @@ describe('the remedy for a failure', () => {
     ['403 from the provider', /^Set OPENAI_API_KEY/],
     ['402 from the provider', /^Check the plan/],
     ['404 from the provider', /^Check base_url/],
+    ['429 from the provider', /^$/],
     ['503 from the provider', /status page/],
+    ['the account has no usable credential', /^Set OPENAI_API_KEY/],
     ['connection refused by 127.0.0.1:9', /^Check base_url/],
     ['no address for api.example', /^Check base_url/],
   ])('follows the cause of a model list that cannot be read: %s', (cause, text) => {

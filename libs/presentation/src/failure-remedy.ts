@@ -21,13 +21,12 @@ export function failureRemedy(failure: Failure, accounts: readonly Defined[]): s
  */
 export function unreadableListRemedy(cause: string, accounts: readonly Defined[]): string {
   const upstreamStatus = Number(/^([45]\d\d)\b/.exec(cause)?.[1] ?? 0);
-  return failureRemedy({ upstreamStatus, result: resultOf(upstreamStatus) }, accounts);
-}
-
-function resultOf(upstreamStatus: number): AttemptResult {
-  if (upstreamStatus === 401 || upstreamStatus === 403) return AttemptResult.UNAUTHORIZED;
+  const isRejected = upstreamStatus === 401 || upstreamStatus === 403 || /\bcredential\b/.test(cause);
+  if (isRejected) return failureRemedy({ upstreamStatus, result: AttemptResult.UNAUTHORIZED }, accounts);
   // A 404 comes from an address that is not the provider's.
-  return upstreamStatus < 500 ? AttemptResult.NETWORK_ERROR : AttemptResult.SERVER_ERROR;
+  const isAway = upstreamStatus === 0 || upstreamStatus === 404;
+  const result = isAway ? AttemptResult.NETWORK_ERROR : AttemptResult.SERVER_ERROR;
+  return upstreamStatus === 429 ? '' : failureRemedy({ upstreamStatus, result }, accounts);
 }
 
 const networkRemedy = 'Check base_url in gateway.yaml, and the network to the provider: DNS, proxy, firewall.';
