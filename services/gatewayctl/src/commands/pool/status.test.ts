@@ -181,6 +181,23 @@ describe('gatewayctl pool explain', () => {
     expect(lines.at(-1)).toBe('responses/team-a would serve it.');
   });
 
+  it('joins the reason with the last error, without the full stop of the reason', async () => {
+    const reason = 'disabled: An operator set it to disabled; gateway.yaml has active.';
+    const lastError = {
+      result: AttemptResult.UNAUTHORIZED,
+      upstreamStatus: 401,
+      inARow: 1,
+      at: timestampFromMs(nowMs),
+    };
+    const accounts = [{ account: { ...limited, lastError }, reason }];
+    const line = new CommandLine((router) =>
+      router.service(PoolService, { explainModel: () => ({ candidates: [{ pool: 'responses', accounts }] }) }),
+    );
+    expect((await line.run('pool', 'explain', 'm')).printed).toMatch(
+      /gateway\.yaml has active; 1 error, .* ago: 401 from the provider/,
+    );
+  });
+
   it('refuses a model that is not there, and a session without its token', async () => {
     const line = new CommandLine((router) => router.service(PoolService, { explainModel: () => ({}) }));
     expect((await line.run('pool', 'explain', 'nothing')).notes).toMatch(
