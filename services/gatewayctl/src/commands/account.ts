@@ -172,11 +172,10 @@ interface AddFlags extends CredentialFlags {
  * intervals between them.
  */
 async function rotateAccountKeys(env: Environment): Promise<void> {
-  const { readRequiredKeys } = await import('@gateway/pool-broker/config');
   const { Encryption } = await import('@gateway/pool-broker/credentials/encryption');
   const { rotateKeys } = await import('@gateway/pool-broker/credentials/rotate-keys');
-  const { openCurrentDatabase } = await import('@gateway/all-in-one/gateway-database');
-  const encryption = new Encryption(readRequiredKeys(env));
+  const { openCurrentDatabase, readRotationKeys } = await import('@gateway/all-in-one/gateway-database');
+  const encryption = new Encryption(await readRotationKeys(env));
   await using database = await openCurrentDatabase(env);
   let refused: readonly string[] = [];
   for await (const { total, done, refused: places } of rotateKeys(database.handle, encryption)) {
