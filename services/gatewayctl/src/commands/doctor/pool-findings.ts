@@ -36,7 +36,7 @@ function listFindings({ pool, accounts }: PoolStatus): readonly Finding[] {
   return [wrong('providers', text, unreadableListRemedy(failure, asked))];
 }
 
-/** A pause ends by itself, unless its cause is that of the failing accounts, which need a person. */
+/** A pause ends by itself, unless accounts fail, which the attention list has with their causes. */
 function capacityFindings({ pool, accounts, pauses }: PoolStatus): readonly Finding[] {
   if (areAllFailing(accounts)) return [];
   if (pauses.length > 0)
