@@ -13,7 +13,7 @@ const ofProvider: Readonly<Partial<Record<AttemptResult, string>>> = {
   [AttemptResult.NETWORK_ERROR]: 'is unreachable',
 };
 
-/** Of the account that recovers first, which is the next one that the gateway tests. */
+/** Describes the account that recovers first, which is the next one that the gateway tests. */
 const ofAccount: Readonly<Partial<Record<AttemptResult, string>>> = {
   [AttemptResult.RATE_LIMITED]: 'rate limited by the provider',
   [AttemptResult.UNAUTHORIZED]: 'rejected by the provider',

@@ -54,7 +54,7 @@ const errorTexts: Readonly<Record<string, string>> = {
   rate_limit_exceeded: 'The token exceeded one of its limits.',
 };
 
-/** Whether another account answered after one had failed. A request that failed did not fail over. */
+/** Whether an account answered after another had failed. A failed request did not fail over. */
 export function hasFailedOver({ moved, ending }: Pick<RequestLogged, 'moved' | 'ending'>): boolean {
   return moved && ending === RequestEnding.COMPLETED;
 }

@@ -35,7 +35,7 @@ export function withCredential(command: Command): Command {
     .option('--scopes <names>', 'oauth: scopes to request, separated by commas', commaList);
 }
 
-/** Reads the credential. @throws UsageError, whose text repeats no secret @param usualKind of the pool */
+/** Reads the credential. @throws UsageError, whose text repeats no secret */
 export async function readCredential(
   flags: CredentialFlags,
   usualKind: () => Promise<CredentialKind>,

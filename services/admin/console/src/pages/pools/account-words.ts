@@ -90,7 +90,7 @@ export function sourceText({ source }: Pick<Account, 'source'>): string {
   return `from ${source === 'database' || source === 'simulator' ? 'the ' : ''}${source}`;
 }
 
-/** What an operator does about the last error of an account. Empty: nothing, or it is not failing. */
+/** What an operator does about the last error of a failing account. Empty: nothing. */
 export function remedyOf(account: Pick<Account, 'id' | 'source' | 'lastError'>): string {
   const { lastError } = account;
   return lastError !== undefined && isFailing(account) ? failureRemedy(lastError, [account]) : '';
