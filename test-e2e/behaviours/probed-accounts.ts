@@ -24,7 +24,7 @@ export function probedAccountsBehaviour(gateway: () => Topology): void {
       for (const fault of faults) simulator.faults.clear(fault);
       expect(exitCode).toBe(1);
       expect(stdout).toMatch(/^✓ accounts +sticky\/a: 200, \d+ models in /m);
-      expect(stdout).toMatch(/^✗ accounts +sticky\/b: 401 from the provider\n +Check the credential/m);
+      expect(stdout).toMatch(/^✗ accounts +sticky\/b: 401 from the provider\n +Replace the key in gateway\.yaml/m);
       expect(stdout).toMatch(/^✗ accounts +sticky\/c: the connection (closed before the answer|was reset)$/m);
       expect(stdout).toMatch(/^✓ accounts +messages\/\S+: 200, \d+ models in /m);
       expect(await accounts()).toEqual(before);

@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf';
-import { AccountErrorSchema, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
+import { AccountErrorSchema, AccountState, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { describe, expect, it } from 'vitest';
-import { accountErrorText, isFailing, lastErrorText } from './account-error-text.ts';
+import { accountErrorText, areAllFailing, isFailing, lastErrorText } from './account-error-text.ts';
 
 const { UNAUTHORIZED, NETWORK_ERROR, SERVER_ERROR, CANCELLED } = AttemptResult;
 
@@ -34,5 +34,14 @@ describe('the last error of an account', () => {
       isFailing({ lastError: create(AccountErrorSchema, { inARow, result }) });
     expect([isFailing({}), after(0), after(2), after(3)]).toEqual([false, false, false, true]);
     expect([after(1, UNAUTHORIZED), after(0, UNAUTHORIZED)]).toEqual([true, false]);
+  });
+
+  it('is that of its whole pool when every account in service is failing', () => {
+    const lastError = create(AccountErrorSchema, { inARow: 3, result: NETWORK_ERROR });
+    const failing = { state: AccountState.AVAILABLE, lastError };
+    const out = { state: AccountState.DISABLED };
+    expect(areAllFailing([failing, { ...failing, state: AccountState.COOLING }, out])).toBe(true);
+    expect(areAllFailing([failing, { state: AccountState.COOLING }])).toBe(false);
+    expect([areAllFailing([]), areAllFailing([out])]).toEqual([false, false]);
   });
 });

@@ -1,4 +1,4 @@
-import { type AccountError, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
+import { type Account, type AccountError, AccountState, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 
 type ErrorFacts = Pick<AccountError, 'result' | 'upstreamStatus' | 'cause'>;
 
@@ -34,4 +34,13 @@ export function lastErrorText(error: AccountError, age: string): string {
 export function isFailing({ lastError }: { readonly lastError?: AccountError | undefined }): boolean {
   if (lastError === undefined || lastError.inARow === 0) return false;
   return lastError.result === AttemptResult.UNAUTHORIZED || lastError.inARow >= 3;
+}
+
+/**
+ * Whether every account of a pool that is in service is failing: the causes of their failures are
+ * those of the pool's pause too.
+ */
+export function areAllFailing(accounts: readonly Pick<Account, 'state' | 'lastError'>[]): boolean {
+  const inService = accounts.filter(({ state }) => state !== AccountState.DISABLED && state !== AccountState.DRAINING);
+  return inService.length > 0 && inService.every(isFailing);
 }

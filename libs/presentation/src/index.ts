@@ -1,5 +1,6 @@
 export * from './account-error-text.ts';
 export * from './client-settings.ts';
+export * from './failure-remedy.ts';
 export * from './model-pattern.ts';
 export * from './numbers.ts';
 export * from './pool-pause-text.ts';

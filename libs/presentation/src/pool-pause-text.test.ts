@@ -15,10 +15,10 @@ describe('why a pool pauses', () => {
     expect(reasons).toEqual([
       'the provider is overloaded',
       'the provider is unreachable',
-      'no account is available; the first to recover is rate limited by the provider',
-      'no account is available; the first to recover was rejected by the provider',
-      'no account is available; the first to recover had too many server errors in a row',
-      'no account is available; the first to recover had too many timeouts in a row',
+      'no account is available (rate limited by the provider)',
+      'no account is available (rejected by the provider)',
+      'no account is available (too many server errors in a row)',
+      'no account is available (too many timeouts in a row)',
     ]);
   });
 
@@ -30,6 +30,6 @@ describe('why a pool pauses', () => {
 
   it('is said of what only a newer gateway knows', () => {
     expect(pauseReason({ reason: CANCELLED, wholePool: true, model: '' })).toBe('the provider is failing');
-    expect(pauseReason({ reason: CANCELLED, wholePool: false, model: '' })).toMatch(/is cooling$/);
+    expect(pauseReason({ reason: CANCELLED, wholePool: false, model: '' })).toMatch(/\(cooling\)$/);
   });
 });

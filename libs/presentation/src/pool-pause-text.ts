@@ -5,7 +5,7 @@ import type { PoolPause } from '@gateway/proto/pool/v1/pool_broker_service_pb.js
 export function pauseReason({ reason, wholePool, model }: Pick<PoolPause, 'reason' | 'wholePool' | 'model'>): string {
   const of = model === '' ? '' : ` for ${model}`;
   if (wholePool) return `the provider ${ofProvider[reason] ?? 'is failing'}${of}`;
-  return `no account is available${of}; the first to recover ${ofAccount[reason] ?? 'is cooling'}`;
+  return `no account is available${of} (${ofAccount[reason] ?? 'cooling'})`;
 }
 
 const ofProvider: Readonly<Partial<Record<AttemptResult, string>>> = {
@@ -13,9 +13,10 @@ const ofProvider: Readonly<Partial<Record<AttemptResult, string>>> = {
   [AttemptResult.NETWORK_ERROR]: 'is unreachable',
 };
 
+/** Describes the account that recovers first, which is the next one that the gateway tests. */
 const ofAccount: Readonly<Partial<Record<AttemptResult, string>>> = {
-  [AttemptResult.RATE_LIMITED]: 'is rate limited by the provider',
-  [AttemptResult.UNAUTHORIZED]: 'was rejected by the provider',
-  [AttemptResult.SERVER_ERROR]: 'had too many server errors in a row',
-  [AttemptResult.TIMEOUT]: 'had too many timeouts in a row',
+  [AttemptResult.RATE_LIMITED]: 'rate limited by the provider',
+  [AttemptResult.UNAUTHORIZED]: 'rejected by the provider',
+  [AttemptResult.SERVER_ERROR]: 'too many server errors in a row',
+  [AttemptResult.TIMEOUT]: 'too many timeouts in a row',
 };

@@ -11,7 +11,15 @@ import {
 } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { LedgerOutcome, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { describe, expect, it } from 'vitest';
-import { answererOf, attemptResultText, skippedText, verdictText, type Wording } from './request-text.ts';
+import {
+  answererOf,
+  attemptResultText,
+  hasFailedOver,
+  noUsageText,
+  skippedText,
+  verdictText,
+  type Wording,
+} from './request-text.ts';
 
 const wording: Wording = {
   moment: (moment) => timestampDate(moment).toISOString().slice(11, 16),
@@ -104,5 +112,28 @@ describe('an attempt', () => {
     expect(text({ cancelReason: CancelReason.CLIENT_STALLED, result: AttemptResult.SUCCEEDED })).toContain(
       'stopped reading the answer',
     );
+  });
+});
+
+describe('a request that was tried at several accounts', () => {
+  it('has failed over only when it completed', () => {
+    const over = [COMPLETED, FAILED, ABORTED].map((ending) => hasFailedOver({ moved: true, ending }));
+    expect(over).toEqual([true, false, false]);
+    expect(hasFailedOver({ moved: false, ending: COMPLETED })).toBe(false);
+  });
+});
+
+describe('a request without usage', () => {
+  const text = (attempts: MessageInitShape<typeof LoggedAttemptSchema>[]) =>
+    noUsageText(create(RequestLoggedSchema, { attempts }));
+
+  it('says whether a provider was called, and answered', () => {
+    const failed = { accountId: 'p/a', result: AttemptResult.UNAUTHORIZED };
+    expect(text([])).toBe('No usage: no provider was called.');
+    expect(text([failed, failed])).toBe('No usage: no provider answered.');
+    expect(text([failed, { accountId: 'p/b', result: AttemptResult.SUCCEEDED }])).toMatch(
+      /the ledger does not have it/,
+    );
+    expect(noUsageText(undefined)).toBe('No usage: the ledger has none for this request.');
   });
 });

@@ -54,6 +54,21 @@ const errorTexts: Readonly<Record<string, string>> = {
   rate_limit_exceeded: 'The token exceeded one of its limits.',
 };
 
+/** Whether an account answered after another had failed. A failed request did not fail over. */
+export function hasFailedOver({ moved, ending }: Pick<RequestLogged, 'moved' | 'ending'>): boolean {
+  return moved && ending === RequestEnding.COMPLETED;
+}
+
+/** Why a request has no usage. @param request undefined if the log no longer has it. */
+export function noUsageText(request: Pick<RequestLogged, 'attempts'> | undefined): string {
+  if (request === undefined) return 'No usage: the ledger has none for this request.';
+  if (request.attempts.length === 0) return 'No usage: no provider was called.';
+  const isAnswered = answererOf(request, undefined)?.label === 'Answered by';
+  return isAnswered
+    ? 'No usage: the ledger does not have it yet, or no longer keeps requests of that day.'
+    : 'No usage: no provider answered.';
+}
+
 /** The result of an attempt at an account. */
 export function attemptResultText(attempt: LoggedAttempt, wording: Wording): string {
   const { amended } = attempt;

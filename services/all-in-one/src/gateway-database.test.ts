@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { readCredentialSettings } from './gateway-database.ts';
+import { readCredentialSettings, readRotationKeys } from './gateway-database.ts';
 
 let folder: string;
 beforeEach(async () => {
@@ -37,6 +37,15 @@ describe('the keys of stored credentials', () => {
     const created = (await readFile(join(folder, 'data/account-keys'), 'utf8')).trim();
     const both = await keysWith({ ACCOUNT_KEYS: `${ownKey},${created}` });
     expect(both.map(([id]) => id)).toEqual(['k1', 'data-folder']);
+  });
+
+  it('are rotated from the one of the folder to that of ACCOUNT_KEYS', async () => {
+    const rotation = async () =>
+      (await readRotationKeys({ GATEWAY_DATA: join(folder, 'data'), ACCOUNT_KEYS: ownKey })).map(({ id }) => id);
+    expect(await rotation()).toEqual(['k1']);
+    await keysWith();
+    expect(await rotation()).toEqual(['k1', 'data-folder']);
+    await expect(readRotationKeys({ GATEWAY_DATA: join(folder, 'data') })).rejects.toThrow(/ACCOUNT_KEYS/);
   });
 
   it('are not created for a shared database, because every broker needs the same one', async () => {

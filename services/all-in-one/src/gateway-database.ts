@@ -3,7 +3,7 @@ import { backendText, ConfigError, type Environment, EnvReader, readSettings } f
 import { type GatewayDatabase, migrate, pendingMigrations } from '@gateway/database';
 import { databaseUrl } from '@gateway/database/database-url';
 import { type IdentityConfig, readIdentityConfig } from '@gateway/identity/config';
-import { readCredentialConfig } from '@gateway/pool-broker/config';
+import { readCredentialConfig, readRequiredKeys } from '@gateway/pool-broker/config';
 import type { Metrics } from '@gateway/telemetry';
 import { DataFolder } from './data-folder.ts';
 
@@ -85,6 +85,21 @@ export async function readCredentialSettings(env: Environment): Promise<ReturnTy
   if (settings.keys.length > 0 || readDatabaseUrl(env) !== undefined) return settings;
   const data = await DataFolder.open(env);
   return readCredentialConfig({ ...env, ACCOUNT_KEYS: await data.accountKeys(), ACCOUNT_KEYS_FILE: undefined });
+}
+
+/**
+ * The keys for a rotation, the new one first: ACCOUNT_KEYS and, for the embedded database, the key
+ * beside it, which has encrypted the accounts until then.
+ * @throws ConfigError without ACCOUNT_KEYS
+ */
+export async function readRotationKeys(env: Environment): Promise<ReturnType<typeof readRequiredKeys>> {
+  const keys = readRequiredKeys(env);
+  if (readDatabaseUrl(env) !== undefined) return keys;
+  const data = await DataFolder.open(env);
+  const stored = await data.read('account-keys');
+  if (stored === undefined) return keys;
+  const known = new Set(keys.map(({ id }) => id));
+  return [...keys, ...readRequiredKeys({ ACCOUNT_KEYS: stored }).filter(({ id }) => !known.has(id))];
 }
 
 /**

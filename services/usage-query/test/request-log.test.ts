@@ -47,7 +47,7 @@ const requests = [
     status: 200,
     attempts: [{ ...attempt, upstreamStatus: 429 }, attempt],
   }),
-  requestOf('failed', { model: 'oth_r', ending: FAILED, errorCode: 'pool_exhausted' }),
+  requestOf('failed', { model: 'oth_r', ending: FAILED, errorCode: 'pool_exhausted', moved: true }),
   requestOf('slow', { ending: COMPLETED, slow: true, attempts: [attempt] }),
   requestOf('refused', { model: 'oth%r', ending: REFUSED }),
   requestOf('aborted', { ending: ABORTED }),

@@ -146,7 +146,7 @@ function fits(each: Fields | undefined, index: number, search: Search): boolean 
   const kinds = {
     [RequestFilter.UNSPECIFIED]: true,
     [RequestFilter.FAILED]: ending === FAILED,
-    [RequestFilter.MOVED]: each.accounts.length > 1,
+    [RequestFilter.MOVED]: each.accounts.length > 1 && ending === COMPLETED,
     [RequestFilter.SLOW]: each.slow,
     [RequestFilter.REFUSED]: ending === REFUSED,
     [RequestFilter.ABORTED]: ending === ABORTED,

@@ -116,7 +116,7 @@ export const overview: DashboardDescription = {
         },
         {
           kind: 'stacked',
-          title: 'Rejected requests',
+          title: 'Errors by code',
           description: 'Requests that got an error from the gateway, by code and limit.',
           unit: 'reqps',
           width: 12,

@@ -60,18 +60,37 @@ describe('attention', () => {
         lastError: { result: AttemptResult.SERVER_ERROR, upstreamStatus, inARow },
       });
     expect(attention({ accounts: [failing('a', 500), account('b', AccountState.AVAILABLE)] })).toEqual([
-      'WARNING The account p/a is failing: 500 from the provider, 7 errors in a row. /pools/p',
+      "WARNING The account p/a is failing: 500 from the provider, 7 errors in a row. Check the provider's status page. /pools/p",
     ]);
     expect(attention({ accounts: [failing('a', 500), failing('b', 500, 9), failing('c', 502)] })).toEqual([
-      'CRITICAL 2 accounts of the pool p are failing (a, b): 500 from the provider, 9 errors in a row. /pools/p',
-      'CRITICAL The account p/c is failing: 502 from the provider, 7 errors in a row. /pools/p',
+      "CRITICAL 2 accounts of the pool p are failing (a, b): 500 from the provider, 9 errors in a row. Check the provider's status page. /pools/p",
+      "CRITICAL The account p/c is failing: 502 from the provider, 7 errors in a row. Check the provider's status page. /pools/p",
     ]);
     const away = account('d', AccountState.DISABLED, { lastError: { inARow: 5 }, use: AccountUse.DISABLED });
     expect(attention({ accounts: [failing('a', 500, 2), away] })).toEqual([]);
     const lastError = { result: AttemptResult.UNAUTHORIZED, upstreamStatus: 401, inARow: 1 };
     const rejected = account('e', AccountState.COOLING, { lastError });
     expect(attention({ accounts: [rejected, account('b', AccountState.AVAILABLE)] })).toEqual([
-      'WARNING The account p/e is failing: 401 from the provider. /pools/p',
+      'WARNING The account p/e is failing: 401 from the provider. Replace the key where the account is defined. /pools/p',
+    ]);
+  });
+
+  it('is one cause once: no pause, and no want of accounts, when every account of a pool is failing', () => {
+    const rejected = account('a', AccountState.COOLING, {
+      lastError: { result: AttemptResult.UNAUTHORIZED, upstreamStatus: 401, inARow: 1 },
+      cooldowns: [{ until: inMinutes(10) }],
+      source: 'OPENAI_API_KEY',
+    });
+    const pause = create(PoolPauseSchema, {
+      ...{ pool: 'p', reason: AttemptResult.UNAUTHORIZED, until: inMinutes(10) },
+    });
+    const byAccount =
+      'The account p/a is failing: 401 from the provider. Set OPENAI_API_KEY to a valid key, and restart the gateway. /pools/p';
+    expect(attention({ accounts: [rejected], pauses: [pause] })).toEqual([`CRITICAL ${byAccount}`]);
+    expect(attention({ accounts: [rejected] })).toEqual([`CRITICAL ${byAccount}`]);
+    expect(attention({ accounts: [rejected, account('b', AccountState.COOLING)], pauses: [pause] })).toEqual([
+      'CRITICAL The pool p is paused for 10 minutes: no account is available (rejected by the provider). /pools/p',
+      `WARNING ${byAccount}`,
     ]);
   });
 
@@ -118,7 +137,7 @@ describe('attention', () => {
     const cooling = account('a', AccountState.COOLING, { cooldowns: [{ until: inMinutes(20) }] });
     const { SERVER_ERROR, OVERLOADED, NETWORK_ERROR } = AttemptResult;
     expect(attention({ accounts: [cooling], pauses: [pause({ reason: SERVER_ERROR, until: inMinutes(1) })] })).toEqual([
-      'CRITICAL The pool p is paused for 60 seconds: no account is available; the first to recover had too many server errors in a row. /pools/p',
+      'CRITICAL The pool p is paused for 60 seconds: no account is available (too many server errors in a row). /pools/p',
     ]);
     const accounts = [account('a', AccountState.AVAILABLE)];
     const ofModel = { reason: OVERLOADED, wholePool: true, model: 'gpt-5.5', until: inMinutes(3) };

@@ -1,6 +1,6 @@
 import { create } from '@bufbuild/protobuf';
 import { timestampMs } from '@bufbuild/protobuf/wkt';
-import { accountErrorText, isFailing, pauseReason } from '@gateway/presentation';
+import { accountErrorText, areAllFailing, failureRemedy, isFailing, pauseReason } from '@gateway/presentation';
 import { type Attention, AttentionSchema, Severity } from '@gateway/proto/admin/v1/system_service_pb.js';
 import { type Account, AccountState, AccountUse } from '@gateway/proto/pool/v1/account_pb.js';
 import { type PoolPause, type QuotaForecast, QuotaOutlook } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
@@ -110,25 +110,35 @@ function degradedLimits({ replicas, history }: Situation): readonly Finding[] {
   return [{ urgent: true, text: 'Limits are estimated: the limiter or its Redis is unreachable.' }];
 }
 
-function pausedPools({ pauses, nowMs }: Situation): readonly Finding[] {
-  return pauses.map((pause) => {
-    const { pool, model, until } = pause;
-    const end = until === undefined ? 'until one request succeeds' : `for ${duration(timestampMs(until) - nowMs)}`;
-    const text = `The pool ${pool} is paused ${end}: ${pauseReason(pause)}.`;
-    return { urgent: model === '', text, link: linkTo(pool) };
-  });
+/** The causes of a pool whose accounts are all failing are reported with the accounts. */
+function pausedPools({ pauses, accounts, nowMs }: Situation): readonly Finding[] {
+  const failing = failingPools(accounts);
+  return pauses
+    .filter(({ pool }) => !failing.has(pool))
+    .map((pause) => {
+      const { pool, model, until } = pause;
+      const end = until === undefined ? 'until one request succeeds' : `for ${duration(timestampMs(until) - nowMs)}`;
+      const text = `The pool ${pool} is paused ${end}: ${pauseReason(pause)}.`;
+      return { urgent: model === '', text, link: linkTo(pool) };
+    });
+}
+
+function failingPools(accounts: readonly Account[]): ReadonlySet<string> {
+  const pools = [...Map.groupBy(accounts, ({ pool }) => pool)];
+  return new Set(pools.filter(([, all]) => areAllFailing(all)).map(([pool]) => pool));
 }
 
 function linkTo(pool: string): string {
   return `/pools/${encodeURIComponent(pool)}`;
 }
 
-/** Accounts that are paused as a whole are reported already. */
+/** Pools that are paused as a whole are reported already, and accounts that are failing too. */
 function poolsThatEnd({ accounts, forecasts, pauses, nowMs, history }: Situation): readonly Finding[] {
   const exhausted = history.counted('poolExhausted', minuteMs);
   const paused = new Set(pauses.filter(({ model }) => model === '').map(({ pool }) => pool));
+  const reported = paused.union(failingPools(accounts));
   return [...Map.groupBy(accounts, ({ pool }) => pool)].flatMap(([pool, all]): readonly Finding[] => {
-    if (paused.has(pool)) return [];
+    if (reported.has(pool)) return [];
     const link = linkTo(pool);
     const free = all.filter(({ state }) => state === AccountState.AVAILABLE || state === AccountState.PROBING);
     if (free.length === 0) {
@@ -174,7 +184,7 @@ function failingAccounts({ accounts }: Situation): readonly Finding[] {
   return [...groups.values()].flatMap((group): readonly Finding[] => {
     const [{ id, pool, lastError } = {}] = group;
     if (pool === undefined || lastError === undefined) return [];
-    const urgent = inService.every((account) => account.pool !== pool || isFailing(account));
+    const urgent = areAllFailing(accounts.filter((account) => account.pool === pool));
     const cause = accountErrorText(lastError);
     const most = Math.max(...group.map((account) => account.lastError?.inARow ?? 0));
     const subject =
@@ -182,7 +192,8 @@ function failingAccounts({ accounts }: Situation): readonly Finding[] {
         ? `The account ${id} is failing`
         : `${group.length} accounts of the pool ${pool} are failing (${namesOf(group)})`;
     const times = most === 1 ? '' : `, ${most} errors in a row`;
-    return [{ urgent, text: `${subject}: ${cause}${times}.`, link: linkTo(pool) }];
+    const remedy = failureRemedy(lastError, group);
+    return [{ urgent, text: `${subject}: ${cause}${times}. ${remedy}`.trimEnd(), link: linkTo(pool) }];
   });
 }
 

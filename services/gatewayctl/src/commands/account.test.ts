@@ -10,7 +10,7 @@ import { AccountTable } from '@gateway/pool-broker/credentials/account-table';
 import { Encryption } from '@gateway/pool-broker/credentials/encryption';
 import { AccountService } from '@gateway/proto/admin/v1/account_service_pb.js';
 import { PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
-import { AccountState, AccountUse, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
+import { AccountState, AccountUse, AttemptResult, ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { CommandLine } from '../__fixtures__/command-line.ts';
 import { readSecret } from './account/credential-input.ts';
@@ -36,7 +36,13 @@ const overview = {
         }),
       ],
     },
-    { accounts: [accountOf('messages', 'both', { state: AccountState.DISABLED, note: 'revoked' })] },
+    {
+      pool: { name: 'messages', format: ProviderFormat.MESSAGES },
+      accounts: [
+        accountOf('messages', 'both', { state: AccountState.DISABLED, note: 'revoked' }),
+        accountOf('messages', 'proxied', { credentialKind: 'bearer' }),
+      ],
+    },
   ],
 };
 
@@ -81,6 +87,19 @@ describe('gatewayctl account', () => {
         credential: { credential: { case: 'bearer', value: 'sk-canary' } },
       },
     ]);
+  });
+
+  it('sends keys in the header that the pool expects, unless --kind or the account says otherwise', async () => {
+    const { line, asked } = commandLine();
+    const secret = ['--secret-file', secretFile];
+    const added = await line.run('account', 'add', 'messages/b', ...secret);
+    expect(added.notes).toContain('added messages/b (api_key)');
+    await line.run('account', 'add', 'messages/c', '--kind', 'bearer', ...secret);
+    await line.run('account', 'add', 'responses/b', ...secret);
+    await line.run('account', 'replace-credential', 'messages/both', ...secret);
+    await line.run('account', 'replace-credential', 'proxied', ...secret);
+    const sent = (kind: string) => ({ credential: { credential: { case: kind } } });
+    expect(asked).toMatchObject(['apiKey', 'bearer', 'bearer', 'apiKey', 'bearer'].map(sent));
   });
 
   it('accepts oauth with its token endpoint', async () => {

@@ -10,6 +10,7 @@ import {
   AccountState,
   AccountUse,
   AttemptResult,
+  ProviderFormat,
 } from '@gateway/proto/pool/v1/account_pb.js';
 import { epochMs } from '@gateway/time';
 import { Command } from 'commander';
@@ -18,7 +19,13 @@ import { UsageError } from '../failures.ts';
 import { note, type OutputFlags, printList, withOutput } from '../output/print.ts';
 import type { Cell, Columns } from '../output/table.ts';
 import { durationText, enumWord, timeText } from '../output/words.ts';
-import { type CredentialFlags, readCredential, withCredential } from './account/credential-input.ts';
+import {
+  type CredentialFlags,
+  type CredentialKind,
+  checkFlags,
+  readCredential,
+  withCredential,
+} from './account/credential-input.ts';
 import { type CommandContext, noteChange } from './context.ts';
 import { accountId, commaList, wholeNumber } from './flags.ts';
 
@@ -45,22 +52,24 @@ export function accountCommand({ env, connect }: CommandContext): Command {
     .option('--max-concurrency <number>', 'maximum concurrent requests; 0: unlimited', wholeNumber(1, 2 ** 32 - 1), 0)
     .option('--models <ids>', 'model ids that it may serve, separated by commas; * matches any text', commaList)
     .action(async (id: string, { maxConcurrency, models = [], ...flags }: AddFlags) => {
-      const credential = await readCredential(flags, process.stdin);
+      checkFlags(flags);
       await using admin = await connect();
       const [pool = '', name = ''] = id.split('/');
+      const { kind, credential } = await readCredential(flags, () => usualKind(admin, id), process.stdin);
       const request = { account: { pool, name, models: [...models], maxConcurrency }, credential };
       await admin.clientOf(AccountService).addAccount(request);
-      noteChange(admin, `added ${id} (${flags.kind})`);
+      noteChange(admin, `added ${id} (${kind})`);
     });
   withCredential(account.command('replace-credential'))
     .description('Replaces the secret of an account in the database, and clears the errors that the old secret caused.')
     .argument('<account>', 'pool/name, or a unique name')
     .action(async (named: string, flags: CredentialFlags) => {
-      const credential = await readCredential(flags, process.stdin);
+      checkFlags(flags);
       await using admin = await connect();
       const accountId = await findAccountId(admin, named);
+      const { kind, credential } = await readCredential(flags, () => usualKind(admin, accountId), process.stdin);
       await admin.clientOf(AccountService).replaceCredential({ accountId, credential });
-      noteChange(admin, `replaced the credential of ${accountId} (${flags.kind})`);
+      noteChange(admin, `replaced the credential of ${accountId} (${kind})`);
     });
   const useCommand = (name: string, use: AccountUse, description: string) =>
     account
@@ -102,6 +111,15 @@ export function accountCommand({ env, connect }: CommandContext): Command {
 async function accountsOf(admin: AdminConnection, pool: string): Promise<readonly Account[]> {
   const { overview } = await admin.clientOf(PoolService).listPools({ pool });
   return overview?.pools.flatMap(({ accounts }) => accounts) ?? [];
+}
+
+/** The present kind of the account, or the one that providers of its pool's format expect. */
+async function usualKind(admin: AdminConnection, accountId: string): Promise<CredentialKind> {
+  const { overview } = await admin.clientOf(PoolService).listPools({});
+  const status = overview?.pools.find(({ pool }) => pool?.name === accountId.split('/')[0]);
+  const present = status?.accounts.find(({ id }) => id === accountId)?.credentialKind;
+  if (present === 'bearer' || present === 'api_key') return present;
+  return status?.pool?.format === ProviderFormat.MESSAGES ? 'api_key' : 'bearer';
 }
 
 /** @throws UsageError for a name that two pools have. */
@@ -154,11 +172,10 @@ interface AddFlags extends CredentialFlags {
  * intervals between them.
  */
 async function rotateAccountKeys(env: Environment): Promise<void> {
-  const { readRequiredKeys } = await import('@gateway/pool-broker/config');
   const { Encryption } = await import('@gateway/pool-broker/credentials/encryption');
   const { rotateKeys } = await import('@gateway/pool-broker/credentials/rotate-keys');
-  const { openCurrentDatabase } = await import('@gateway/all-in-one/gateway-database');
-  const encryption = new Encryption(readRequiredKeys(env));
+  const { openCurrentDatabase, readRotationKeys } = await import('@gateway/all-in-one/gateway-database');
+  const encryption = new Encryption(await readRotationKeys(env));
   await using database = await openCurrentDatabase(env);
   let refused: readonly string[] = [];
   for await (const { total, done, refused: places } of rotateKeys(database.handle, encryption)) {

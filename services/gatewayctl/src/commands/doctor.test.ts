@@ -1,3 +1,4 @@
+import { statfs } from 'node:fs/promises';
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
@@ -29,6 +30,8 @@ interface World {
   /** Besides the pool of these accounts. */
   readonly otherPools?: readonly { readonly pool: MessageInitShape<typeof PoolSchema> }[];
   readonly simulated?: boolean;
+  /** The data folder of the embedded gateway. */
+  readonly folder?: string;
   /** Undefined: the operator may not probe. */
   readonly probes?: readonly MessageInitShape<typeof AccountProbeSchema>[];
 }
@@ -44,6 +47,7 @@ function commandLine({
   accounts = [{ state: AccountState.AVAILABLE }, {}],
   otherPools = [],
   simulated = false,
+  folder = '/nowhere',
   probes,
 }: World = {}) {
   const get = async () => {
@@ -81,7 +85,7 @@ function commandLine({
       },
     });
   };
-  const env = { GATEWAY_DATA: '/nowhere', XDG_CONFIG_HOME: '/nowhere', GATEWAY_ADMIN_TOKEN: 'gw_a_x' };
+  const env = { GATEWAY_DATA: folder, XDG_CONFIG_HOME: '/nowhere', GATEWAY_ADMIN_TOKEN: 'gw_a_x' };
   return new CommandLine(routes, env, { url: 'http://gateway.test', get });
 }
 
@@ -144,6 +148,34 @@ describe('gatewayctl doctor', () => {
     expect(without.lines.join()).not.toContain('401');
   });
 
+  it("says where to change what a provider's model list fails with", async () => {
+    const remedyOf = async (modelListFailure: string) => {
+      const accounts = [{ id: 'responses/team-a', state: AccountState.AVAILABLE, source: 'OPENAI_API_KEY' }];
+      const { lines } = await commandLine({ modelListFailure, accounts }).run('doctor');
+      return lines[lines.findIndex((line) => line.startsWith('✗ providers')) + 1]?.trim();
+    };
+    expect(await remedyOf('401 from the provider')).toBe('Set OPENAI_API_KEY to a valid key, and restart the gateway.');
+    expect(await remedyOf('connection refused by 127.0.0.1:9')).toMatch(/^Check base_url/);
+  });
+
+  it('names one cause once: with the account that is failing', async () => {
+    const modelListFailure = '401 from the provider';
+    const lastError = { result: AttemptResult.UNAUTHORIZED, upstreamStatus: 401, inARow: 2 };
+    const text = 'The account responses/a is failing: 401 from the provider.';
+    const pauses = [{ reason: AttemptResult.UNAUTHORIZED }];
+    const failing = { modelListFailure, pauses, attention: [{ severity: Severity.CRITICAL, text }] };
+    const { printed, lines } = await commandLine({
+      ...failing,
+      accounts: [{ state: AccountState.COOLING, lastError }],
+    }).run('doctor');
+    expect(lines).toContain(`✗ gateway       ${text}`);
+    expect(printed.match(/401|paused/g)).toEqual(['401']);
+    const cooling = [{ state: AccountState.COOLING, lastError }, { state: AccountState.COOLING }];
+    expect((await commandLine({ ...failing, accounts: cooling }).run('doctor')).printed).toContain(
+      'responses is paused',
+    );
+  });
+
   it('notes what does not work because a pool has no account, and fails nothing', async () => {
     const unused = { pool: { name: 'messages', format: ProviderFormat.MESSAGES } };
     const { exitCode, lines } = await commandLine({ otherPools: [unused] }).run('doctor');
@@ -198,6 +230,20 @@ describe('gatewayctl doctor', () => {
     expect(agreed.lines).toContain("✓ clocks        1 clock within a second of the admin service's");
   });
 
+  it('names the disk of a gateway on this machine once', async () => {
+    const { bsize, blocks } = await statfs('.');
+    const figures = { disk_free_bytes: 50 * 1_024 ** 3, disk_size_bytes: blocks * bsize };
+    const disks = async (replicas: NonNullable<World['replicas']>) => {
+      const { lines } = await commandLine({ replicas, folder: '.' }).run('doctor');
+      return lines.filter((line) => line.includes(' free for ')).map((line) => line.replace(/.* free for /, ''));
+    };
+    expect(await disks([replica({ service: 'gateway', figures })])).toEqual(['gateway at 10.0.0.1:9090']);
+    expect(await disks([replica({ figures: { ...figures, disk_size_bytes: 1 } })])).toEqual([
+      '.',
+      'limiter at 10.0.0.1:9090',
+    ]);
+  });
+
   it('with --probe, says what each provider answers to the credential of each account', async () => {
     const probes = [
       { accountId: 'a/1', result: ProbeResult.SUCCEEDED, upstreamStatus: 200, modelCount: 14, durationMs: 84 },
@@ -221,7 +267,7 @@ describe('gatewayctl doctor', () => {
     expect({ exitCode, notes }).toEqual({ exitCode: 1, notes: 'gatewayctl: 2 of 10 checks failed.' });
     expect(lines.slice(-3)).toEqual([
       '✗ accounts      b/1: connection refused by 127.0.0.1:9',
-      '                Check the credential, base_url and the network to the provider.',
+      '                Check base_url in gateway.yaml, and the network to the provider: DNS, proxy, firewall.',
       `✗ accounts      b/2: ${cause}`,
     ]);
     expect((await badly.run('doctor', '--probe', '-o', 'json')).json().slice(-2)).toMatchObject([

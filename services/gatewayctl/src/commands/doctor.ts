@@ -1,14 +1,10 @@
-import { statfs } from 'node:fs/promises';
 import { type Client, Code, ConnectError } from '@connectrpc/connect';
-import { type Environment, EnvReader } from '@gateway/config/env-reader';
-import { isFailing } from '@gateway/presentation/account-error-text';
-import { unservedPools } from '@gateway/presentation/unserved-pools';
+import type { Environment } from '@gateway/config/env-reader';
 import { withVisibleTexts } from '@gateway/presentation/visible-text';
-import { AccountService, ProbeResult } from '@gateway/proto/admin/v1/account_service_pb.js';
+import { AccountService } from '@gateway/proto/admin/v1/account_service_pb.js';
 import { PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
 import { SessionService } from '@gateway/proto/admin/v1/session_service_pb.js';
 import { type Replica, Severity, SystemService } from '@gateway/proto/admin/v1/system_service_pb.js';
-import { AccountState, ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import { readBuild } from '@gateway/telemetry/build';
 import { epochMs, timeoutSignal } from '@gateway/time';
 import { Command } from 'commander';
@@ -19,21 +15,12 @@ import { NotAsItShouldBe } from '../failures.ts';
 import { formatOf } from '../output/document-format.ts';
 import { type OutputFlags, print, withOutput } from '../output/print.ts';
 import { type Color, colored } from '../output/table.ts';
-import { bytesText, countText, durationText } from '../output/words.ts';
+import { countText, durationText } from '../output/words.ts';
 import type { CommandContext } from './context.ts';
-import { probeText } from './doctor/probe-text.ts';
-import { pauseText } from './pool.ts';
+import { type Disk, diskFindings, disksOf, ownDisk } from './doctor/disk-findings.ts';
+import { type Finding, fine, warning, wrong } from './doctor/finding.ts';
+import { poolFindings, probeFindings } from './doctor/pool-findings.ts';
 import { holderText } from './session.ts';
-
-/** The result of one check. */
-type Finding = {
-  readonly about: string;
-  /** A note says what a person should know, and fails nothing. */
-  readonly state: 'fine' | 'note' | 'warning' | 'wrong';
-  readonly text: string;
-  /** The remedy. Empty if there is none, or the text contains it. */
-  readonly remedy: string;
-};
 
 const timeoutMs = 10_000;
 
@@ -58,20 +45,20 @@ export function doctorCommand({ env, connect }: CommandContext): Command {
 async function examine(env: Environment, admin: AdminConnection, probe: boolean): Promise<readonly Finding[]> {
   const { gateway } = admin;
   if (gateway === undefined) return [];
-  const here = await diskOf(env);
+  const own = await ownDisk(env);
+  const here = diskFindings(own, []);
   const reached = await reach(gateway);
   if (reached.some(({ state }) => state === 'wrong')) return [...reached, ...here];
   const signedIn = await signIn(env, admin, gateway);
   if (signedIn.state === 'wrong') return [...reached, signedIn, ...here];
-  const looks = [
-    systemOf(admin.clientOf(SystemService)),
-    poolsOf(admin.clientOf(PoolService)),
-    ...(probe ? [accountsOf(admin.clientOf(AccountService))] : []),
-  ];
-  const looked = await Promise.all(
-    looks.map((look) => look.catch((thrown: unknown) => [wrong('gateway', failureText(thrown, gateway.url))])),
-  );
-  return [...reached, signedIn, ...here, ...looked.flat()];
+  const failure = (thrown: unknown) => wrong('gateway', failureText(thrown, gateway.url));
+  const pools = admin.clientOf(PoolService);
+  const looked = await Promise.all([
+    systemOf(admin.clientOf(SystemService), own).catch((thrown: unknown) => [...here, failure(thrown)]),
+    poolsOf(pools).catch((thrown: unknown) => [failure(thrown)]),
+    ...(probe ? [accountsOf(admin.clientOf(AccountService), pools).catch((thrown: unknown) => [failure(thrown)])] : []),
+  ]);
+  return [...reached, signedIn, ...looked.flat()];
 }
 
 /** Whether the gateway answers, and whether its clock agrees with this one. */
@@ -115,7 +102,7 @@ async function signIn(env: Environment, admin: AdminConnection, { url }: Running
   }
 }
 
-async function systemOf(system: Client<typeof SystemService>): Promise<readonly Finding[]> {
+async function systemOf(system: Client<typeof SystemService>, own: Disk | undefined): Promise<readonly Finding[]> {
   const [{ overview }, { replicas }] = await Promise.all([
     system.getOverview({}, { timeoutMs }),
     system.listReplicas({}, { timeoutMs }),
@@ -129,7 +116,12 @@ async function systemOf(system: Client<typeof SystemService>): Promise<readonly 
   const all = areReady
     ? [fine('replicas', `${countText(replicas.length, 'replica')} of ${countText(services, 'service')} ready`)]
     : [];
-  const looked = [...clocksOf(replicas), versionsOf(replicas), ...disksOf(replicas), ...certificatesOf(replicas)];
+  const looked = [
+    ...clocksOf(replicas),
+    versionsOf(replicas),
+    ...diskFindings(own, disksOf(replicas)),
+    ...certificatesOf(replicas),
+  ];
   return [...all, ...looked, ...attention];
 }
 
@@ -144,13 +136,6 @@ function clocksOf(replicas: readonly Replica[]): readonly Finding[] {
     const text = `the clock of ${service} at ${address} is ${durationText(Math.abs(seconds) * 1_000)} ${seconds > 0 ? 'ahead of' : 'behind'} the admin service's`;
     return warning('clocks', text, remedy);
   });
-}
-
-/** For services that keep files: the outbox of edges. */
-function disksOf(replicas: readonly Replica[]): readonly Finding[] {
-  return replicas.flatMap(({ service, address, figures: { disk_free_bytes: free, disk_size_bytes: size } }) =>
-    free === undefined || size === undefined ? [] : [diskFinding(`${service} at ${address}`, free, size)],
-  );
 }
 
 function versionsOf(replicas: readonly Replica[]): Finding {
@@ -178,76 +163,24 @@ function certificatesOf(replicas: readonly Replica[]): readonly Finding[] {
   ];
 }
 
-/** The attention list already has pools that run short. */
 async function poolsOf(pools: Client<typeof PoolService>): Promise<readonly Finding[]> {
   const { overview } = await pools.listPools({}, { timeoutMs });
-  if (overview?.pools.every(({ accounts }) => accounts.length === 0)) {
-    const remedy = 'Add one with gatewayctl account add.';
-    return [warning('pools', 'no provider accounts', remedy)];
-  }
-  const all = (overview?.pools ?? []).map(({ pool, accounts }) => ({
-    ...{ name: pool?.name ?? '', format: pool?.format ?? ProviderFormat.UNSPECIFIED, accounts },
-  }));
-  const notes = unservedPools(all).map(({ text }) => note('pools', text, unservedRemedy));
-  const simulated = overview?.pools.some(({ pool }) => pool?.simulated) ? [simulatedProviders] : [];
-  const ofPools = (overview?.pools ?? []).flatMap(({ pool, accounts, pauses }) => {
-    const free = accounts.filter((account) => account.state === AccountState.AVAILABLE && !isFailing(account)).length;
-    const failure = accounts.length === 0 ? '' : (pool?.modelListFailure ?? '');
-    const unread = `${pool?.name}: the provider's model list can't be read: ${failure}`;
-    const providers = failure === '' ? [] : [wrong('providers', unread, providerRemedy)];
-    const paused = pauses.map((pause) => `${pool?.name} is ${pauseText(pause)}`);
-    // A pause ends by itself; gatewayctl pool status shows the state of each account.
-    if (paused.length > 0) return [...providers, ...paused.map((text) => warning('pools', text, pauseRemedy))];
-    return free === 0
-      ? providers
-      : [...providers, fine('pools', `${pool?.name}: ${free} of ${countText(accounts.length, 'account')} available`)];
-  });
-  return [...simulated, ...ofPools, ...notes];
+  return poolFindings(overview?.pools ?? []);
 }
 
-const providerRemedy = 'Check the credential, base_url and the network to the provider.';
-
-const unservedRemedy = 'If you need it, add an account with gatewayctl account add, or in gateway.yaml.';
-/** What the provider of each account answers. Those of disabled accounts are not asked. */
-async function accountsOf(accounts: Client<typeof AccountService>): Promise<readonly Finding[]> {
-  const { probes } = await accounts.probeAccounts({}, { timeoutMs: probesTimeoutMs });
-  return probes.map((probe) => {
-    const text = `${probe.accountId}: ${probeText(probe)}`;
-    if ([ProbeResult.SUCCEEDED, ProbeResult.SKIPPED].includes(probe.result)) return fine('accounts', text);
-    return wrong('accounts', text, probe.result === ProbeResult.FAILED ? providerRemedy : '');
-  });
+async function accountsOf(
+  accounts: Client<typeof AccountService>,
+  pools: Client<typeof PoolService>,
+): Promise<readonly Finding[]> {
+  const [{ probes }, { overview }] = await Promise.all([
+    accounts.probeAccounts({}, { timeoutMs: probesTimeoutMs }),
+    pools.listPools({}, { timeoutMs }),
+  ]);
+  return probeFindings(probes, overview?.pools.flatMap((pool) => pool.accounts) ?? []);
 }
 
 /** More than the minute within which the admin service probes all accounts. */
 const probesTimeoutMs = 70_000;
-
-const pauseRemedy =
-  'The pause ends automatically. If it does not, check gatewayctl pool status and the status page of the provider.';
-
-/** For the folder of the embedded gateway, if it is on this machine. */
-async function diskOf(env: Environment): Promise<readonly Finding[]> {
-  const folder = new EnvReader(env).string('GATEWAY_DATA', './data');
-  const disk = await statfs(folder).catch(() => undefined);
-  if (disk === undefined) return [];
-  return [diskFinding(folder, disk.bavail * disk.bsize, disk.blocks * disk.bsize)];
-}
-
-function diskFinding(whose: string, freeBytes: number, sizeBytes: number): Finding {
-  const text = `${bytesText(freeBytes)} free for ${whose}`;
-  if (freeBytes > 1_024 ** 3 && freeBytes > sizeBytes / 20) return fine('disk', text);
-  return warning('disk', text, 'Free up disk space: queued usage and the embedded database are stored there.');
-}
-
-const fine = (about: string, text: string): Finding => ({ about, state: 'fine', text, remedy: '' });
-const note = (about: string, text: string, remedy: string): Finding => ({ about, state: 'note', text, remedy });
-const warning = (about: string, text: string, remedy = ''): Finding => ({ about, state: 'warning', text, remedy });
-const wrong = (about: string, text: string, remedy = ''): Finding => ({ about, state: 'wrong', text, remedy });
-
-/** Nothing is wrong with them, but their answers are not those of a model. */
-const simulatedProviders: Finding = {
-  ...fine('providers', 'simulated providers: no model writes their answers'),
-  remedy: 'For real ones, start the gateway with OPENAI_API_KEY, ANTHROPIC_API_KEY or GATEWAY_CONFIG.',
-};
 
 const marks: Readonly<Record<Finding['state'], readonly [string, Color]>> = {
   fine: ['✓', 'green'],

@@ -98,11 +98,18 @@ const explanationColumns: Columns<AccountExplanation> = {
   verdict: ({ chosen, reason, account }) => {
     const verdict = chosen ? 'selected' : reason;
     const { lastError } = account ?? {};
-    return lastError === undefined || lastError.inARow === 0
-      ? verdict
-      : `${verdict}; ${lastErrorCell(lastError, epochMs())}`;
+    return joined([
+      verdict,
+      lastError === undefined || lastError.inARow === 0 ? '' : lastErrorCell(lastError, epochMs()),
+    ]);
   },
 };
+
+/** Notes are sentences; in a list of texts they lose their full stops. */
+function joined(texts: readonly string[]): string {
+  const given = texts.filter((text) => text !== '');
+  return given.length === 1 ? given.join() : given.map((text) => text.replace(/\.$/, '')).join('; ');
+}
 
 /** The state of accounts, and how long pools will last. */
 function overviewText({ pools }: PoolOverview, nowMs: number): string {
@@ -179,7 +186,7 @@ function columnsAt(nowMs: number): Columns<Account> {
     'quotas used': ({ windows }) => windows.map((window) => quotaText(window, nowMs)).join('; '),
     reason: ({ cooldowns, note, lastError }) => {
       const running = cooldowns.filter(({ until }) => until === undefined || timestampMs(until) > nowMs);
-      return [...running.map(cooldownText), note, lastErrorCell(lastError, nowMs)].filter(Boolean).join('; ');
+      return joined([...running.map(cooldownText), note, lastErrorCell(lastError, nowMs)]);
     },
   };
 }

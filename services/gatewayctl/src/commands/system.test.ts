@@ -31,6 +31,7 @@ describe('gatewayctl system', () => {
       const { printed } = await line().run('system', 'status', ...args);
       expect(printed).toMatch(/^✗ now {3}Redis does not answer\.\n/);
       expect(printed).toMatch(/requests +12\.3\/s\n/);
+      expect(printed).toMatch(/errors by code +0\.0\/s/);
       expect(printed).toMatch(/first token +p50 250 ms, p95 –\n/);
       expect(printed).toMatch(/tokens +1000\/min \(n 900\/min, m 100\/min\)\n/);
       expect(printed).toMatch(/\nlimiter +a +it starts +1\.0 MiB +25 % +ledger_lag_seconds 1\.5\n/);

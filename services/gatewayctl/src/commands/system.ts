@@ -50,7 +50,7 @@ function statusText({ points, attention }: Overview, replicas: ListReplicasRespo
   const facts = factSheet({
     requests: rate(now?.requestsPerSecond),
     'server errors': rate(now?.errorsPerSecond),
-    'rejected requests': `${rate(now?.refusalsPerSecond)}${byName(now?.refusalsPerMinuteByCode)}`,
+    'errors by code': `${rate(now?.refusalsPerSecond)}${byName(now?.refusalsPerMinuteByCode)}`,
     'first token': `p50 ${seconds(now?.firstTokenP50Seconds)}, p95 ${seconds(now?.firstTokenP95Seconds)}`,
     tokens: `${Math.round(sum(now?.tokensPerMinuteByModel))}/min${byName(now?.tokensPerMinuteByModel)}`,
     'open streams': Number(now?.openStreams ?? 0n),

@@ -32,8 +32,8 @@ export type Condition = RawBuilder<SqlBool>;
 /** @throws GatewayError for invalid criteria. */
 export function readSearch(search: RequestSearch | undefined): Search {
   const { model = '', accountId = '', endpoint = '', requestId: idPrefix = '', status = 0, filter = 0 } = search ?? {};
-  const column = filteredColumns[filter];
-  if (column === undefined && filter !== RequestFilter.UNSPECIFIED) {
+  const filtered = filteredColumns[filter];
+  if (filtered === undefined && filter !== RequestFilter.UNSPECIFIED) {
     throw new GatewayError('invalid_request', 'filter is unknown.');
   }
   const tokenIds = new Set(search?.tokenIds);
@@ -50,10 +50,10 @@ export function readSearch(search: RequestSearch | undefined): Search {
       matches: (log) => log.model === model || log.attempts.some((attempt) => attempt.model === model),
       where: hasLine('models', model),
     },
-    column && {
-      matches: (log) => Number(log[column[0]]) === column[1],
-      where: sql`${sql.ref(column[0])} = ${column[1]}`,
-    },
+    ...(filtered ?? []).map(([column, value]) => ({
+      matches: (log: RequestLogged) => Number(log[column]) === value,
+      where: sql<SqlBool>`${sql.ref(column)} = ${value}`,
+    })),
     sinceMs !== undefined && {
       matches: (log) => receivedMs(log) >= sinceMs,
       where: sql`received_at_ms >= ${sinceMs}`,
@@ -80,7 +80,7 @@ export function readSearch(search: RequestSearch | undefined): Search {
         or substr(client_request_id, 1, ${idLength}) = ${idPrefix})`,
     },
   ];
-  const isUnusual = column !== undefined || status >= 400;
+  const isUnusual = filtered !== undefined || status >= 400;
   const given = criteria.filter((criterion) => typeof criterion === 'object');
   return { criteria: given, tokenIds, sinceMs, untilMs, idPrefix, isUnusual };
 }
@@ -94,13 +94,18 @@ export function readLogged({ entry }: { readonly entry: string }): RequestLogged
   return fromBinary(RequestLoggedSchema, Buffer.from(entry, 'base64'));
 }
 
-/** A column of the log and its value. Undefined for a number that only a later release knows. */
-const filteredColumns: Readonly<Record<number, readonly ['moved' | 'slow' | 'ending', number] | undefined>> = {
-  [RequestFilter.MOVED]: ['moved', 1],
-  [RequestFilter.SLOW]: ['slow', 1],
-  [RequestFilter.FAILED]: ['ending', RequestEnding.FAILED],
-  [RequestFilter.REFUSED]: ['ending', RequestEnding.REFUSED],
-  [RequestFilter.ABORTED]: ['ending', RequestEnding.ABORTED],
+type FilteredColumn = readonly ['moved' | 'slow' | 'ending', number];
+
+/** Columns of the log and their values. Undefined for a number that only a later release knows. */
+const filteredColumns: Readonly<Record<number, readonly FilteredColumn[] | undefined>> = {
+  [RequestFilter.MOVED]: [
+    ['moved', 1],
+    ['ending', RequestEnding.COMPLETED],
+  ],
+  [RequestFilter.SLOW]: [['slow', 1]],
+  [RequestFilter.FAILED]: [['ending', RequestEnding.FAILED]],
+  [RequestFilter.REFUSED]: [['ending', RequestEnding.REFUSED]],
+  [RequestFilter.ABORTED]: [['ending', RequestEnding.ABORTED]],
 };
 
 function receivedMs({ receivedAt }: RequestLogged): number {

@@ -66,7 +66,7 @@ export declare type OverviewPoint = Message<"gateway.admin.v1.OverviewPoint"> & 
   errorsPerSecond: number;
 
   /**
-   * Rejected requests of all codes.
+   * Requests that the gateway answered with an error of any code, server errors included.
    *
    * @generated from field: double refusals_per_second = 4;
    */

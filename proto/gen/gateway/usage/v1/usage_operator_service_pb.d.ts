@@ -655,7 +655,7 @@ export enum RequestFilter {
   FAILED = 1,
 
   /**
-   * Requests that were tried at more than one account.
+   * Requests with REQUEST_ENDING_COMPLETED that were tried at more than one account.
    *
    * @generated from enum value: REQUEST_FILTER_MOVED = 2;
    */

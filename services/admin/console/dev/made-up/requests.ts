@@ -256,7 +256,7 @@ function fits({ request, tokenLabel }: RequestListing, search: RequestSearch | u
   const wanted: Readonly<Record<RequestFilter, boolean>> = {
     [RequestFilter.UNSPECIFIED]: true,
     [RequestFilter.FAILED]: request.ending === RequestEnding.FAILED,
-    [RequestFilter.MOVED]: request.moved,
+    [RequestFilter.MOVED]: request.moved && request.ending === RequestEnding.COMPLETED,
     [RequestFilter.SLOW]: request.slow,
     [RequestFilter.REFUSED]: request.ending === RequestEnding.REFUSED,
     [RequestFilter.ABORTED]: request.ending === RequestEnding.ABORTED,

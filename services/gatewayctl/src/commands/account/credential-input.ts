@@ -7,9 +7,12 @@ import { commaList, readNamedFile } from '../flags.ts';
 /** Standard input, which may be a terminal. */
 type SecretInput = Readable & { readonly isTTY?: boolean };
 
+export type CredentialKind = 'bearer' | 'api_key' | 'oauth';
+
 /** The flags of an account's credential. */
 export interface CredentialFlags {
-  readonly kind: 'bearer' | 'api_key' | 'oauth';
+  /** Unset: that of the account's pool. */
+  readonly kind?: CredentialKind;
   readonly secretFile?: string;
   readonly tokenUrl?: string;
   readonly clientId?: string;
@@ -20,9 +23,10 @@ export interface CredentialFlags {
 export function withCredential(command: Command): Command {
   return command
     .addOption(
-      new Option('--kind <kind>', 'bearer (Authorization: Bearer), api_key (x-api-key) or oauth (refresh token)')
-        .choices(['bearer', 'api_key', 'oauth'])
-        .default('bearer'),
+      new Option(
+        '--kind <kind>',
+        'bearer (Authorization: Bearer), api_key (x-api-key) or oauth (refresh token); unset: the one that the account has, or api_key in pools of the format messages and bearer in others',
+      ).choices(['bearer', 'api_key', 'oauth']),
     )
     .option('--secret-file <path>', 'file with the secret; "-" or unset: standard input')
     .option('--token-url <url>', "oauth: the provider's token endpoint")
@@ -31,19 +35,24 @@ export function withCredential(command: Command): Command {
     .option('--scopes <names>', 'oauth: scopes to request, separated by commas', commaList);
 }
 
-/** Reads the credential. @throws UsageError before anything is sent; its text repeats no secret */
-export async function readCredential(flags: CredentialFlags, input: SecretInput) {
-  checkFlags(flags);
-  const { kind, secretFile, clientSecretFile, tokenUrl = '', clientId = '', scopes = [] } = flags;
+/** Reads the credential. @throws UsageError, whose text repeats no secret */
+export async function readCredential(
+  flags: CredentialFlags,
+  usualKind: () => Promise<CredentialKind>,
+  input: SecretInput,
+) {
+  const kind = flags.kind ?? (await usualKind());
+  const { secretFile, clientSecretFile, tokenUrl = '', clientId = '', scopes = [] } = flags;
   const secret = await readSecret(secretFile, input);
-  if (kind === 'bearer') return { credential: { case: 'bearer', value: secret } } as const;
-  if (kind === 'api_key') return { credential: { case: 'apiKey', value: secret } } as const;
+  if (kind === 'bearer') return { kind, credential: { credential: { case: 'bearer', value: secret } } } as const;
+  if (kind === 'api_key') return { kind, credential: { credential: { case: 'apiKey', value: secret } } } as const;
   const clientSecret = clientSecretFile === undefined ? '' : await readSecret(clientSecretFile, input);
   const value = { tokenUrl, clientId, clientSecret, refreshToken: secret, scopes: [...scopes] };
-  return { credential: { case: 'oauth', value } } as const;
+  return { kind, credential: { credential: { case: 'oauth', value } } } as const;
 }
 
-function checkFlags({ kind, tokenUrl, clientId, clientSecretFile, scopes }: CredentialFlags): void {
+/** Before anything is read or sent. @throws UsageError for flags that do not fit together */
+export function checkFlags({ kind, tokenUrl, clientId, clientSecretFile, scopes }: CredentialFlags): void {
   const required = { '--token-url': tokenUrl, '--client-id': clientId };
   const ofOAuth = { ...required, '--client-secret-file': clientSecretFile, '--scopes': scopes };
   const missing = Object.entries(required).filter(([, value]) => value === undefined);

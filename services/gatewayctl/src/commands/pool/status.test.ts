@@ -105,7 +105,7 @@ describe('gatewayctl pool status', () => {
     expect(lines.slice(0, 3)).toEqual([
       'pool responses: 1 of 1 account available',
       '  paused until 2026-11-21T13:00:00.000Z: the provider is overloaded for gpt-5.5',
-      '  paused; one request is testing whether the provider has recovered: no account is available; the first to recover had too many server errors in a row',
+      '  paused; one request is testing whether the provider has recovered: no account is available (too many server errors in a row)',
     ]);
   });
 
@@ -179,6 +179,23 @@ describe('gatewayctl pool explain', () => {
     expect(lines[0]).toBe('1. gpt-5.5 of responses');
     expect(lines[2]).toMatch(/^team-b +cooling +0 +cooling after 429$/);
     expect(lines.at(-1)).toBe('responses/team-a would serve it.');
+  });
+
+  it('joins the reason with the last error, without the full stop of the reason', async () => {
+    const reason = 'disabled: An operator set it to disabled; gateway.yaml has active.';
+    const lastError = {
+      result: AttemptResult.UNAUTHORIZED,
+      upstreamStatus: 401,
+      inARow: 1,
+      at: timestampFromMs(nowMs),
+    };
+    const accounts = [{ account: { ...limited, lastError }, reason }];
+    const line = new CommandLine((router) =>
+      router.service(PoolService, { explainModel: () => ({ candidates: [{ pool: 'responses', accounts }] }) }),
+    );
+    expect((await line.run('pool', 'explain', 'm')).printed).toMatch(
+      /gateway\.yaml has active; 1 error, .* ago: 401 from the provider/,
+    );
   });
 
   it('refuses a model that is not there, and a session without its token', async () => {

@@ -1,4 +1,5 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { RequestEnding } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { RequestFilter } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { describe, expect, it } from 'vitest';
 import { commandLineOver, movedRequest } from './__fixtures__/moved-request.ts';
@@ -12,6 +13,12 @@ describe('gatewayctl request list', () => {
     expect(lines[1]).toContain('responses/team-a → responses/team-b');
     expect(lines[1]).toContain('completed 200 (failed over)');
     expect(lines[1]).toMatch(/ ci +\/v1\/chat\/completions +gateway\/sterk /);
+  });
+
+  it('says of no failed request that it failed over', async () => {
+    const failed = movedRequest({ ending: RequestEnding.FAILED, status: 503, errorCode: 'providers_unavailable' });
+    const { lines } = await commandLineOver([failed]).line.run('request', 'list');
+    expect(lines[1]).toMatch(/failed 503 providers_unavailable(?! \()/);
   });
 
   it('sends the filters of its flags', async () => {

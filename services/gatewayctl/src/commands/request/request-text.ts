@@ -1,6 +1,7 @@
 import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
 import {
   attemptResultText,
+  hasFailedOver,
   noAccountText,
   skippedText,
   verdictText,
@@ -49,8 +50,9 @@ export function ledgerText(request: UsageRecorded): string {
 }
 
 /** How a request ended, in a few words: "failed 429 pool_exhausted". */
-export function endingCell({ ending, status, errorCode, moved, slow }: RequestLogged): Cell {
-  const traits = [...(moved ? ['failed over'] : []), ...(slow ? ['slow first token'] : [])].join(', ');
+export function endingCell(request: RequestLogged): Cell {
+  const { ending, status, errorCode, slow } = request;
+  const traits = [...(hasFailedOver(request) ? ['failed over'] : []), ...(slow ? ['slow first token'] : [])].join(', ');
   const text = `${endingWords[ending]} ${status}${errorCode && ` ${errorCode}`}${traits && ` (${traits})`}`;
   return { text, color: endingColors[ending] };
 }

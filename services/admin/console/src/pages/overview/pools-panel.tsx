@@ -1,14 +1,15 @@
 import { formatCount, usedUpText } from '@gateway/presentation';
 import { PoolService, type PoolStatus } from '@gateway/proto/admin/v1/pool_service_pb.js';
-import { type Account, AccountState } from '@gateway/proto/pool/v1/account_pb.js';
+import type { Account } from '@gateway/proto/pool/v1/account_pb.js';
 import { type QuotaForecast, QuotaOutlook } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { useLive } from '../../api/live.ts';
 import { Link } from '../../frame/link.tsx';
 import { Panel } from '../../frame/page.tsx';
 import { Empty, Failure, Loading } from '../../ui/state.tsx';
-import { Status, type Tone } from '../../ui/status.tsx';
+import { Status } from '../../ui/status.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { Countdown, msOf, Time, useNowMs } from '../../ui/time.tsx';
+import { standCounts } from '../pools/account-words.ts';
 import { PauseLine } from '../pools/pause-line.tsx';
 
 /** Every pool in a line: its accounts by state, its requests in flight, and when it runs out. */
@@ -39,28 +40,15 @@ const columns: readonly Column<PoolStatus>[] = [
   { label: 'Runs out', render: ({ forecasts, pauses }) => <Outlook forecasts={forecasts} pauses={pauses} /> },
 ];
 
-const states: readonly (readonly [AccountState, Tone, string])[] = [
-  [AccountState.AVAILABLE, 'good', 'available'],
-  [AccountState.PROBING, 'info', 'probing'],
-  [AccountState.COOLING, 'warn', 'cooling'],
-  [AccountState.DRAINING, 'neutral', 'draining'],
-  [AccountState.DISABLED, 'bad', 'disabled'],
-];
-
 function AccountStates({ accounts }: { readonly accounts: readonly Account[] }) {
   if (accounts.length === 0) return <Status tone="bad">none</Status>;
   return (
     <span className="row">
-      {states.map(([state, tone, word]) => {
-        const count = accounts.filter((account) => account.state === state).length;
-        return (
-          count > 0 && (
-            <Status key={word} tone={tone}>
-              {count} {word}
-            </Status>
-          )
-        );
-      })}
+      {standCounts(accounts).map(({ tone, text }) => (
+        <Status key={text} tone={tone}>
+          {text}
+        </Status>
+      ))}
     </span>
   );
 }

@@ -60,18 +60,8 @@ export function TrafficPanels({ points }: { readonly points: readonly OverviewPo
       <Signal title="Tokens by model" figure={formatCompact(sumOf(last.tokensPerMinuteByModel))} unit="per minute">
         <Chart label="Tokens per minute by model" kind="stacked" times={times} format={formatCompact} series={tokens} />
       </Signal>
-      <Signal
-        title="Rejected requests by code"
-        figure={formatRate(sumOf(last.refusalsPerMinuteByCode))}
-        unit="per minute"
-      >
-        <Chart
-          label="Rejected requests per minute by code"
-          kind="stacked"
-          times={times}
-          format={formatRate}
-          series={refusals}
-        />
+      <Signal title="Errors by code" figure={formatRate(sumOf(last.refusalsPerMinuteByCode))} unit="per minute">
+        <Chart label="Errors per minute by code" kind="stacked" times={times} format={formatRate} series={refusals} />
       </Signal>
       <Signal title="Open streams" figure={formatCompact(last.openStreams)} unit="now">
         <Chart

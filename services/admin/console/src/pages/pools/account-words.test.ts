@@ -14,9 +14,11 @@ import {
   cooldownText,
   forecastOf,
   forecastTone,
+  remedyOf,
   runningCooldowns,
   silentAccounts,
   sourceText,
+  standCounts,
   standOf,
 } from './account-words.ts';
 
@@ -36,6 +38,32 @@ describe('the state of an account', () => {
   it('tells what an operator did from what a provider did', () => {
     expect(standOf({ state: AccountState.DISABLED, use: DISABLED })).toEqual({ tone: 'neutral', text: 'Disabled' });
     expect(standOf({ state: AccountState.DISABLED, use: ACTIVE })).toEqual({ tone: 'bad', text: 'Needs attention' });
+  });
+
+  it('is counted for a pool: failing accounts are red, those that an operator disabled are not', () => {
+    const lastError = { inARow: 3, result: AttemptResult.NETWORK_ERROR };
+    const accounts = [
+      account({ state: AccountState.DISABLED, use: DISABLED }),
+      account({ state: AccountState.DISABLED, use: ACTIVE }),
+      account({ state: AccountState.AVAILABLE, lastError }),
+      account({ state: AccountState.AVAILABLE }),
+      account({ state: AccountState.AVAILABLE }),
+    ];
+    expect(standCounts(accounts)).toEqual([
+      { tone: 'good', text: '2 available' },
+      { tone: 'bad', text: '1 out of service' },
+      { tone: 'bad', text: '1 failing' },
+      { tone: 'neutral', text: '1 disabled' },
+    ]);
+    expect(standCounts([])).toEqual([]);
+  });
+
+  it('comes with the remedy while it is failing', () => {
+    const rejected = { inARow: 1, result: AttemptResult.UNAUTHORIZED, upstreamStatus: 401 };
+    const failing = { id: 'p/a', source: 'OPENAI_API_KEY', lastError: rejected };
+    expect(remedyOf(account(failing))).toBe('Set OPENAI_API_KEY to a valid key, and restart the gateway.');
+    expect(remedyOf(account({ ...failing, lastError: { ...rejected, inARow: 0 } }))).toBe('');
+    expect(remedyOf(account({ id: 'p/a', source: 'gateway.yaml' }))).toBe('');
   });
 
   it('comes from somewhere', () => {

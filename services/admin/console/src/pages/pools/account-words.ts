@@ -1,4 +1,4 @@
-import { isFailing } from '@gateway/presentation';
+import { failureRemedy, isFailing } from '@gateway/presentation';
 import type { PoolStatus } from '@gateway/proto/admin/v1/pool_service_pb.js';
 import {
   type Account,
@@ -30,6 +30,24 @@ const stands: Readonly<Record<AccountState, { readonly tone: Tone; readonly text
   [AccountState.DISABLED]: { tone: 'bad', text: 'Needs attention' },
   [AccountState.DRAINING]: { tone: 'neutral', text: 'Draining' },
 };
+
+/** How many accounts are in each state, those that work first: "2 available", "1 failing". */
+export function standCounts(
+  accounts: readonly Pick<Account, 'state' | 'use' | 'lastError'>[],
+): readonly { readonly tone: Tone; readonly text: string }[] {
+  const groups = [...Map.groupBy(accounts.map(standOf), ({ text }) => text).values()];
+  const counted = groups.flatMap((group) =>
+    group
+      .slice(0, 1)
+      .map(({ tone, text }) => ({ tone, text: `${group.length} ${countedWords[text] ?? text.toLowerCase()}` })),
+  );
+  return counted.toSorted((one, other) => toneOrder.indexOf(one.tone) - toneOrder.indexOf(other.tone));
+}
+
+const toneOrder: readonly Tone[] = ['good', 'info', 'warn', 'bad', 'neutral'];
+
+/** Words that do not fit behind a number. */
+const countedWords: Readonly<Record<string, string>> = { 'Needs attention': 'out of service' };
 
 export const useWords: Readonly<Record<AccountUse, string>> = {
   [AccountUse.UNSPECIFIED]: 'active',
@@ -70,6 +88,12 @@ const reasonWords: Readonly<Record<AttemptResult, string>> = {
 /** "from gateway.yaml", "from OPENAI_API_KEY", "from the database", "from the simulator" */
 export function sourceText({ source }: Pick<Account, 'source'>): string {
   return `from ${source === 'database' || source === 'simulator' ? 'the ' : ''}${source}`;
+}
+
+/** What an operator does about the last error of a failing account. Empty: nothing. */
+export function remedyOf(account: Pick<Account, 'id' | 'source' | 'lastError'>): string {
+  const { lastError } = account;
+  return lastError !== undefined && isFailing(account) ? failureRemedy(lastError, [account]) : '';
 }
 
 /** The changes of its use that an operator can make, from the current use. */

@@ -30,6 +30,7 @@ import {
   cooldownText,
   forecastOf,
   forecastTone,
+  remedyOf,
   runningCooldowns,
   silentAccounts,
   sourceText,
@@ -184,6 +185,7 @@ function Stand({ account }: { readonly account: Account }) {
   const nowMs = useNowMs();
   const { tone, text } = standOf(account);
   const cooldowns = runningCooldowns(account, nowMs);
+  const remedy = remedyOf(account);
   return (
     <div className="stand">
       <Status tone={tone}>{text}</Status>
@@ -200,6 +202,7 @@ function Stand({ account }: { readonly account: Account }) {
       ))}
       {account.note !== '' && <p className="small">{withLocalTimes(account.note)}</p>}
       {account.lastError !== undefined && <LastError error={account.lastError} />}
+      {remedy !== '' && <p className="small">{remedy}</p>}
     </div>
   );
 }

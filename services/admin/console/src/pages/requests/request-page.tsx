@@ -1,5 +1,13 @@
 import { useQuery } from '@connectrpc/connect-query';
-import { answererOf, formatCount, formatCountOf, formatMoney, verdictText } from '@gateway/presentation';
+import {
+  answererOf,
+  formatCount,
+  formatCountOf,
+  formatMoney,
+  hasFailedOver,
+  noUsageText,
+  verdictText,
+} from '@gateway/presentation';
 import { ConfigurationService } from '@gateway/proto/admin/v1/configuration_service_pb.js';
 import type { GetRequestResponse } from '@gateway/proto/admin/v1/request_service_pb.js';
 import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
@@ -72,7 +80,7 @@ function Known({ answer: { request: listing, recorded, loggedAt } }: { readonly 
 }
 
 function Summary({ request, tokenLabel }: { readonly request: RequestLogged; readonly tokenLabel: string }) {
-  const { requestId, clientRequestId, receivedAt, tokenId, endpoint, model, errorCode, moved, slow } = request;
+  const { requestId, clientRequestId, receivedAt, tokenId, endpoint, model, errorCode, slow } = request;
   const { tone, text } = endingOf(request);
   const verdict = verdictText(request, wording);
   return (
@@ -80,7 +88,7 @@ function Summary({ request, tokenLabel }: { readonly request: RequestLogged; rea
       <p className="row ending">
         <Status tone={tone}>{text}</Status>
         {errorCode !== '' && <code>{errorCode}</code>}
-        {moved && <Status tone="info">Failed over</Status>}
+        {hasFailedOver(request) && <Status tone="info">Failed over</Status>}
         {slow && <Status tone="warn">Slow first token</Status>}
       </p>
       {verdict !== '' && <p className="verdict">{verdict}</p>}
@@ -141,9 +149,7 @@ function UsagePanel({
   if (used === undefined) {
     return (
       <Panel title="Usage">
-        <p className="faint">
-          No usage recorded: no provider was called, or the ledger no longer keeps requests of that day.
-        </p>
+        <p className="faint">{noUsageText(request)}</p>
       </Panel>
     );
   }
