@@ -100,9 +100,7 @@ describe.each(['SQLite', 'Postgres'] as const)('operators with accounts in %s', 
     const unknown = await operator.replaceCredential({ accountId: 'responses/z', credential: bearer('sk') });
     expect(unknown.before).toBeUndefined();
     const ofFile = operator.replaceCredential({ accountId: 'messages/of-file', credential: bearer('sk') });
-    await expect(ofFile).rejects.toMatchObject(
-      invalid(/is defined in gateway\.yaml\. Change its credential there/),
-    );
+    await expect(ofFile).rejects.toMatchObject(invalid(/is defined in gateway\.yaml\. Change its credential there/));
     await expect(operator.replaceCredential({ accountId: id, credential: bearer('') })).rejects.toMatchObject(
       invalid(/^credential\.bearer: must not be empty/),
     );
