@@ -64,6 +64,7 @@ async function failRequests(gateway: Welcome): Promise<string> {
     if (!(thrown instanceof OpenAI.APIError)) throw thrown;
     walk.read('the error of the client', `${thrown.message} ${JSON.stringify(thrown.error)}`);
     expect([thrown.status, thrown.code]).toEqual([503, 'providers_unavailable']);
+    expect(`${thrown.message} ${JSON.stringify(thrown.error)}`).not.toContain(scene.deadAddress);
     return thrown.requestID ?? '';
   };
   const first = await fail(0);
@@ -173,18 +174,21 @@ async function explainByCommand({ ctl }: Welcome, requestId: string): Promise<vo
   expect(exitCode).toBe(0);
   expect(stdout).toMatch(/failed 503 providers_unavailable/);
   expect(stdout).toMatch(/^1\. Sent to responses\/team-a .*\(401\)/m);
-  expect(stdout).toMatch(/^2\. Sent to messages\/team-a .*unreachable/m);
+  expect(stdout).toMatch(new RegExp(`^2\\. Sent to messages/team-a .*unreachable.*: ${refused()}\\.$`, 'm'));
+  expect(stdout).toMatch(/^No other account was available\.$/m);
 }
 
 /** From the id that the client has, by the search box. */
 async function explainInConsole(page: Page, requestId: string): Promise<void> {
   await page.getByRole('searchbox').fill(requestId);
   await page.keyboard.press('Enter');
-  await page.getByRole('region', { name: 'Summary' }).getByText('Failed 503').waitFor();
+  const summary = page.getByRole('region', { name: 'Summary' });
+  await summary.getByText('Failed 503').waitFor();
+  await summary.getByText(`responses/team-a: ${rejected}; messages/team-a: ${refused()}.`).waitFor();
   const attempts = page.getByRole('listitem');
   const attemptAt = (account: string) => attempts.filter({ has: page.getByRole('link', { name: account }) });
   await attemptAt('responses/team-a').getByText('(401)').waitFor();
-  await attemptAt('messages/team-a').getByText('unreachable').waitFor();
+  await attemptAt('messages/team-a').getByText(`unreachable, or the connection broke: ${refused()}.`).waitFor();
   await readPage(page);
   expect(await accessibilityProblems(page)).toEqual([]);
 }

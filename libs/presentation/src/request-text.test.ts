@@ -6,6 +6,7 @@ import {
   CancelReason,
   LoggedAttemptSchema,
   NoAccountCause,
+  NoAccountSchema,
   RequestEnding,
   RequestLoggedSchema,
 } from '@gateway/proto/usage/v1/request_log_pb.js';
@@ -15,8 +16,9 @@ import {
   answererOf,
   attemptResultText,
   hasFailedOver,
+  noAccountText,
   noUsageText,
-  skippedText,
+  skippedTexts,
   verdictText,
   type Wording,
 } from './request-text.ts';
@@ -29,6 +31,16 @@ const at = (time: string) => timestampFromMs(Date.parse(`2026-11-22T${time}:00Z`
 const { FAILED, REFUSED, ABORTED, COMPLETED } = RequestEnding;
 const verdict = (init: MessageInitShape<typeof RequestLoggedSchema>) =>
   verdictText(create(RequestLoggedSchema, init), wording);
+
+const unauthorized = { accountId: 'responses/team-a', result: AttemptResult.UNAUTHORIZED, upstreamStatus: 401 };
+const unreachable = {
+  accountId: 'messages/team-a',
+  result: AttemptResult.NETWORK_ERROR,
+  cause: 'connection refused by 127.0.0.1:9',
+};
+const skippedOf = (names: string[], reason: string) => {
+  return { pool: 'responses', model: 'm', count: names.length, names, reason };
+};
 
 describe('the verdict on a request', () => {
   it('names the limit that refused it, and until when', () => {
@@ -51,12 +63,61 @@ describe('the verdict on a request', () => {
     expect(verdict({ ending: FAILED, attempts: [{}], noAccount: away })).toBe(
       'No other account served it: the pool broker did not answer within 1000 ms.',
     );
+    const skipped = [skippedOf(['team-a'], 'draining')];
+    expect(verdict({ ending: FAILED, noAccount: { cause: NoAccountCause.UNAVAILABLE, skipped } })).toBe(
+      'No account served it: 1 of responses for m (team-a): draining.',
+    );
+    expect(verdict({ ending: FAILED, noAccount: { cause: NoAccountCause.UNAVAILABLE } })).toBe(
+      'No account served it: no eligible account is available, for reasons other than limits.',
+    );
+  });
+
+  it('names each account that failed with its cause, and those that were skipped', () => {
+    const noAccount = { cause: NoAccountCause.UNAVAILABLE, skipped: [skippedOf(['team-a'], 'cooling')] };
+    expect(verdict({ ending: FAILED, attempts: [unauthorized, unreachable], noAccount })).toBe(
+      'responses/team-a: 401 from the provider; messages/team-a: connection refused by 127.0.0.1:9. ' +
+        'No other account was available.',
+    );
+    const others = { ...noAccount, skipped: [skippedOf(['team-a', 'team-b'], 'cooling')] };
+    expect(verdict({ ending: FAILED, attempts: [unauthorized], noAccount: others })).toBe(
+      'responses/team-a: 401 from the provider. No other account served it: 1 of responses for m (team-b): cooling.',
+    );
+    const exhausted = { cause: NoAccountCause.EXHAUSTED, retryAt: at('12:30') };
+    const limited = { accountId: 'responses/team-b', result: AttemptResult.RATE_LIMITED, upstreamStatus: 429 };
+    expect(verdict({ ending: FAILED, attempts: [limited], noAccount: exhausted })).toBe(
+      'responses/team-b: the provider rate limited the account (429). ' +
+        'No other account served it: all eligible accounts are rate limited, the first until 12:30.',
+    );
+  });
+
+  it('names the accounts too when no other one was asked for', () => {
+    const away = { accountId: 'messages/team-a', cancelReason: CancelReason.ADAPTER_AWAY };
+    expect(verdict({ ending: FAILED, attempts: [unauthorized, away] })).toBe(
+      'responses/team-a: 401 from the provider; ' +
+        'messages/team-a: the adapter was unreachable, or the connection to it broke.',
+    );
+  });
+
+  it('says as much as an entry of an older version has, without a cause', () => {
+    expect(verdict({ ending: FAILED, attempts: [{ ...unreachable, cause: '' }] })).toBe(
+      'messages/team-a: the provider is unreachable.',
+    );
+  });
+
+  it('names equal failures once, and no more accounts than one can read', () => {
+    const attempts = [1, 1, 2, 3, 4, 5, 6].map((n) => ({ ...unauthorized, accountId: `p/${n}` }));
+    expect(verdict({ ending: FAILED, attempts })).toBe(
+      `${[1, 2, 3, 4].map((n) => `p/${n}: 401 from the provider`).join('; ')}; 2 more.`,
+    );
   });
 
   it('says what broke the answer, who left, and what the client has to fix', () => {
-    const attempts = [{ result: AttemptResult.SERVER_ERROR, firstByte: 5 }];
-    expect(verdict({ ending: FAILED, attempts })).toBe(
+    const broken = { result: AttemptResult.SERVER_ERROR, firstByte: 5 };
+    expect(verdict({ ending: FAILED, attempts: [broken] })).toBe(
       'The provider returned a server error in the middle of the answer.',
+    );
+    expect(verdict({ ending: FAILED, attempts: [unauthorized, { ...broken, cause: 'the answer ended early' }] })).toBe(
+      'The provider returned a server error in the middle of the answer: the answer ended early.',
     );
     expect(verdict({ ending: ABORTED })).toContain('client disconnected');
     expect(verdict({ ending: REFUSED, errorCode: 'invalid_json' })).toContain('not valid JSON');
@@ -91,11 +152,16 @@ describe('the account of a request', () => {
   });
 
   it('is named among those that were skipped, as far as names are known', () => {
-    const skipped = (names: string[]) =>
-      skippedText(create(SkippedAccountsSchema, { pool: 'p', model: 'm', reason: 'why', count: 4, names }));
-    expect(skipped(['a', 'b', 'c'])).toBe('4 of p for m (a, b, c and 1 more): why');
-    expect(skipped(['a', 'b', 'c', 'd'])).toBe('4 of p for m (a, b, c, d): why');
-    expect(skipped([])).toBe('4 of p for m: why');
+    const skipped = (names: string[], count = 4, tried: string[] = []) =>
+      skippedTexts(
+        [create(SkippedAccountsSchema, { pool: 'p', model: 'm', reason: 'why', count, names })],
+        tried.map((accountId) => ({ accountId })),
+      );
+    expect(skipped(['a', 'b', 'c'])).toEqual(['4 of p for m (a, b, c and 1 more): why']);
+    expect(skipped(['a', 'b', 'c', 'd'])).toEqual(['4 of p for m (a, b, c, d): why']);
+    expect(skipped([])).toEqual(['4 of p for m: why']);
+    expect(skipped(['a', 'b', 'c'], 4, ['p/b', 'other/a'])).toEqual(['3 of p for m (a, c and 1 more): why']);
+    expect(skipped(['a'], 1, ['p/a'])).toEqual([]);
   });
 });
 
@@ -112,6 +178,29 @@ describe('an attempt', () => {
     expect(text({ cancelReason: CancelReason.CLIENT_STALLED, result: AttemptResult.SUCCEEDED })).toContain(
       'stopped reading the answer',
     );
+  });
+
+  it('names the cause, where the provider did not answer', () => {
+    expect(text(unreachable)).toBe(
+      'The provider was unreachable, or the connection broke: connection refused by 127.0.0.1:9.',
+    );
+    expect(text({ ...unreachable, cause: '' })).toBe('The provider was unreachable, or the connection broke.');
+    const page = { result: AttemptResult.NETWORK_ERROR, upstreamStatus: 502, cause: 'not in its format' };
+    expect(text(page)).toContain('broke (502): not in its format.');
+  });
+});
+
+describe('why no account served it, beside the skipped accounts', () => {
+  const text = (init: MessageInitShape<typeof NoAccountSchema>, attempts: number) =>
+    noAccountText(create(NoAccountSchema, init), attempts, wording);
+
+  it('leaves to them what only they say', () => {
+    const unavailable = { cause: NoAccountCause.UNAVAILABLE };
+    expect(text(unavailable, 1)).toBe('No other account was available.');
+    expect(text({ ...unavailable, reason: 'the retry budget was spent' }, 1)).toBe(
+      'No other account served it: the retry budget was spent.',
+    );
+    expect(text(unavailable, 0)).toContain('for reasons other than limits');
   });
 });
 

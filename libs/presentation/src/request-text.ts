@@ -10,6 +10,7 @@ import {
   type RequestLogged,
 } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { LedgerOutcome, type UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { accountErrorText } from './account-error-text.ts';
 
 /** How values are formatted in a sentence, depending on where it is shown. */
 export interface Wording {
@@ -28,12 +29,53 @@ export function verdictText(request: RequestLogged, wording: Wording): string {
     const until = retryAt === undefined ? '' : ` Retry at ${wording.moment(retryAt)} or later.`;
     return `${limitTexts[limit]}${until}`;
   }
-  const last = attempts.at(-1);
   if (ending === RequestEnding.ABORTED) return 'The client disconnected before the answer was complete.';
-  if (noAccount !== undefined && ending === RequestEnding.FAILED)
-    return noAccountText(noAccount, attempts.length, wording);
-  if (ending === RequestEnding.FAILED && last !== undefined) return resultText(last, wording);
-  return errorTexts[errorCode] ?? '';
+  if (ending !== RequestEnding.FAILED) return errorTexts[errorCode] ?? '';
+  const last = attempts.at(-1);
+  // An answer that broke off decides alone: no other account could be tried after it.
+  if (last?.firstByte !== undefined) return resultText(last, wording);
+  const sentences = [failuresText(attempts), noAccount === undefined ? '' : whyNoneText(noAccount, attempts, wording)];
+  return sentences.filter((sentence) => sentence !== '').join(' ') || (errorTexts[errorCode] ?? '');
+}
+
+/**
+ * What failed at each account: "responses/team-a: 401 from the provider; messages/team-a:
+ * connection refused by 10.0.0.7:443."
+ */
+function failuresText(attempts: readonly LoggedAttempt[]): string {
+  const failed = attempts.filter(({ result, cancelReason }) => hasFailed(result) || isCancelled(cancelReason));
+  const texts = [...new Set(failed.map((attempt) => `${attempt.accountId}: ${failureText(attempt)}`))];
+  const left = texts.length > mostFailures ? [`${texts.length - mostFailures} more`] : [];
+  return texts.length === 0 ? '' : `${[...texts.slice(0, mostFailures), ...left].join('; ')}.`;
+}
+
+const mostFailures = 4;
+
+/** As `accountErrorText`, where that says why. */
+function failureText({ result, cancelReason, upstreamStatus, cause }: LoggedAttempt): string {
+  if (isCancelled(cancelReason)) return withinSentence(cancelTexts[cancelReason].slice(0, -1));
+  if (cause !== '' || accountErrors.has(result)) return accountErrorText({ result, upstreamStatus, cause });
+  return withinSentence(`${resultTexts[result]}${upstreamStatus === 0 ? '' : ` (${upstreamStatus})`}`);
+}
+
+/** Results whose status alone says why; the others are said in words. */
+const accountErrors: ReadonlySet<AttemptResult> = new Set([
+  AttemptResult.UNAUTHORIZED,
+  AttemptResult.OVERLOADED,
+  AttemptResult.SERVER_ERROR,
+  AttemptResult.NETWORK_ERROR,
+  AttemptResult.TIMEOUT,
+]);
+
+function withinSentence(sentence: string): string {
+  return `${sentence.charAt(0).toLowerCase()}${sentence.slice(1)}`;
+}
+
+/** Why no account served a request, with the accounts that were skipped and not tried. */
+function whyNoneText(noAccount: NoAccount, attempts: readonly LoggedAttempt[], wording: Wording): string {
+  const skipped = skippedTexts(noAccount.skipped, attempts);
+  if (!isUnexplained(noAccount) || skipped.length === 0) return noAccountText(noAccount, attempts.length, wording);
+  return `${noneServedText(attempts.length)}: ${skipped.join('; ')}.`;
 }
 
 const limitTexts: Readonly<Record<LimitName, string>> = {
@@ -78,15 +120,24 @@ export function attemptResultText(attempt: LoggedAttempt, wording: Wording): str
 }
 
 function resultText(
-  { result, cancelReason, upstreamStatus, retryAt, firstByte }: LoggedAttempt,
+  { result, cancelReason, upstreamStatus, retryAt, firstByte, cause }: LoggedAttempt,
   wording: Wording,
 ): string {
-  if (cancelReason !== CancelReason.UNSPECIFIED) return cancelTexts[cancelReason];
-  const isFailure = result !== AttemptResult.SUCCEEDED && result !== AttemptResult.UNSPECIFIED;
+  if (isCancelled(cancelReason)) return cancelTexts[cancelReason];
+  const isFailure = hasFailed(result);
   const status = upstreamStatus === 0 || !isFailure ? '' : ` (${upstreamStatus})`;
   const broken = firstByte !== undefined && isFailure ? ' in the middle of the answer' : '';
   const until = retryAt === undefined ? '' : `; the account is available again at ${wording.moment(retryAt)}`;
-  return `${resultTexts[result]}${status}${broken}${until}.`;
+  const why = cause === '' ? '' : `: ${cause}`;
+  return `${resultTexts[result]}${status}${broken}${why}${until}.`;
+}
+
+function hasFailed(result: AttemptResult): boolean {
+  return result !== AttemptResult.SUCCEEDED && result !== AttemptResult.UNSPECIFIED;
+}
+
+function isCancelled(reason: CancelReason): boolean {
+  return reason !== CancelReason.UNSPECIFIED;
 }
 
 const cancelTexts: Readonly<Record<CancelReason, string>> = {
@@ -114,9 +165,22 @@ const resultTexts: Readonly<Record<AttemptResult, string>> = {
   [AttemptResult.FEATURE_UNAVAILABLE]: 'The account lacks a feature that the request needs',
 };
 
-/** Why no account served a request. @param attempts how many had been made before. */
+/**
+ * Why no account served a request, beside a list of the skipped accounts. @param attempts how many
+ * had been made before.
+ */
 export function noAccountText(noAccount: NoAccount, attempts: number, wording: Wording): string {
-  return `${attempts === 0 ? 'No account served it' : 'No other account served it'}: ${causeText(noAccount, wording)}.`;
+  if (isUnexplained(noAccount) && attempts > 0) return 'No other account was available.';
+  return `${noneServedText(attempts)}: ${causeText(noAccount, wording)}.`;
+}
+
+function noneServedText(attempts: number): string {
+  return attempts === 0 ? 'No account served it' : 'No other account served it';
+}
+
+/** Only the accounts that were tried and skipped say why. */
+function isUnexplained({ cause, reason }: NoAccount): boolean {
+  return reason === '' && (cause === NoAccountCause.UNAVAILABLE || cause === NoAccountCause.UNSPECIFIED);
 }
 
 function causeText({ cause, retryAt, reason, asked, answered }: NoAccount, { moment, duration }: Wording): string {
@@ -132,8 +196,23 @@ function causeText({ cause, retryAt, reason, asked, answered }: NoAccount, { mom
   }
 }
 
-/** "2 of responses for gpt-5.5 (team-b, team-d): cooling after 429" */
-export function skippedText({ pool, model, reason, count, names }: SkippedAccounts): string {
+/**
+ * The accounts that were skipped, without those that the request had tried, as far as names are
+ * known: "2 of responses for gpt-5.5 (team-b, team-d): cooling after 429".
+ */
+export function skippedTexts(
+  skipped: readonly SkippedAccounts[],
+  tried: readonly Pick<LoggedAttempt, 'accountId'>[],
+): readonly string[] {
+  const triedIds = new Set(tried.map(({ accountId }) => accountId));
+  return skipped.flatMap((group) => {
+    const names = group.names.filter((name) => !triedIds.has(`${group.pool}/${name}`));
+    const count = group.count - (group.names.length - names.length);
+    return count <= 0 ? [] : [skippedText({ ...group, names, count })];
+  });
+}
+
+function skippedText({ pool, model, reason, count, names }: SkippedAccounts): string {
   const more = count > names.length ? ` and ${count - names.length} more` : '';
   const named = names.length === 0 ? '' : ` (${names.join(', ')}${more})`;
   return `${count} of ${pool} for ${model}${named}: ${reason}`;

@@ -55,6 +55,18 @@ describe.each(testDatabases)('the request log in $name', ({ open }) => {
     expect((await ledgerTotals(opened.database)).events?.requests).toBe(2);
   });
 
+  it('keeps why a provider did not answer, of an entry that says it', async () => {
+    await using opened = await open();
+    const cause = 'connection refused by 127.0.0.1:9';
+    const logs = [
+      entry(yesterdayMs, { attempts: [{ accountId: 'pool/a', cause }] }),
+      entry(todayMs, { attempts: [{ accountId: 'pool/a' }] }),
+    ];
+    await clientOf(opened.database).record({ events: [], logs });
+    const rows = await opened.database.selectFrom('request_log').select('entry').orderBy('local_day').execute();
+    expect(rows.map((row) => decoded(row).attempts[0]?.cause)).toEqual([cause, '']);
+  });
+
   it('takes what no database could store as it came, and records the usage beside what it cannot keep', async () => {
     await using opened = await open();
     const logs = [entry(todayMs, { model: 'a\0\ud800b' }), create(RequestLoggedSchema, { requestId: 'no time' })];

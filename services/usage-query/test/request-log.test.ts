@@ -45,7 +45,10 @@ const requests = [
     ending: COMPLETED,
     moved: true,
     status: 200,
-    attempts: [{ ...attempt, upstreamStatus: 429 }, attempt],
+    attempts: [
+      { ...attempt, result: AttemptResult.NETWORK_ERROR, cause: 'connection refused by 127.0.0.1:9' },
+      { ...attempt, upstreamStatus: 200 },
+    ],
   }),
   requestOf('failed', { model: 'oth_r', ending: FAILED, errorCode: 'pool_exhausted', moved: true }),
   requestOf('slow', { ending: COMPLETED, slow: true, attempts: [attempt] }),

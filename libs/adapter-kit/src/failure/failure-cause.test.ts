@@ -41,5 +41,12 @@ describe('why a provider did not answer', () => {
     expect(failureCause('the account has no credential')).toBe('the account has no credential');
     expect(failureCause(new Error('text of a provider'))).toBe('');
     expect(causeOf({ code: 'a text' })).toBe('the connection failed');
+    expect(causeOf({ code: 'CERT_ and a text' })).toBe('the connection failed');
+    expect(causeOf({ code: 'constructor' })).toBe('the connection failed');
+  });
+
+  it('is never longer than the contract allows, however long a configured host name is', () => {
+    const cause = causeOf({ code: 'ENOTFOUND', hostname: 'a'.repeat(1_000) });
+    expect(cause).toBe('a'.repeat(200));
   });
 });

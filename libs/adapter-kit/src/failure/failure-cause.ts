@@ -9,8 +9,11 @@ export function failureCause(error: unknown): string {
   if (typeof error === 'string') return error;
   if (!(error instanceof UpstreamError)) return '';
   const connection = error.cause instanceof Error ? connectionCause(error.cause) : undefined;
-  return connection ?? causeOfMessage(error.message);
+  return (connection ?? causeOfMessage(error.message)).slice(0, longestCause);
 }
+
+/** As the contract of AttemptReport says. A configured host name may be longer. */
+const longestCause = 200;
 
 /** A message of ours inside a sentence: "The provider timed out." → "the provider timed out" */
 export function causeOfMessage(message: string): string {
@@ -32,10 +35,12 @@ function connectionCause(error: ConnectionError): string | undefined {
   const peer = address === undefined ? 'the provider' : `${address}:${port}`;
   const proxyStatus = /^Proxy response \((\d{3})\)/.exec(message)?.[1];
   if (proxyStatus !== undefined) return `the proxy answered ${proxyStatus}`;
+  // Whatever else an error has as its code may be a text of others.
+  if (!/^[A-Z][A-Z0-9_]{2,60}$/.test(code)) return undefined;
   const words = wordsOfCode[code];
   if (words !== undefined) return words(peer, hostname);
-  if (/^(ERR_TLS_|ERR_SSL_|CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_)/.test(code)) return `TLS failed (${code})`;
-  return /^[A-Z][A-Z0-9_]{2,60}$/.test(code) ? `the connection failed (${code})` : undefined;
+  const isOfTls = /^(ERR_TLS_|ERR_SSL_|CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_)/.test(code);
+  return isOfTls ? `TLS failed (${code})` : `the connection failed (${code})`;
 }
 
 const wordsOfCode: Readonly<Record<string, (peer: string, hostname: string) => string>> = {

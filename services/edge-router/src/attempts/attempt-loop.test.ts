@@ -443,6 +443,16 @@ describe('runAttempts', () => {
     expect(logged.noAccount).toMatchObject({ cause: NoAccountCause.EXHAUSTED, retryAt: timestampFromMs(5_000) });
   });
 
+  it('logs why a provider did not answer, and tells the client nothing of it', async () => {
+    const cause = 'connection refused by 127.0.0.1:9';
+    const unreachable: Frame = { result: { attempt: { result: AttemptResult.NETWORK_ERROR, cause } } };
+    const unavailable = { case: 'unavailable', value: {} } as const;
+    const { run, logged } = setUp([lease('a'), unavailable], { a: [unreachable] });
+    const thrown: unknown = await run().catch((error: unknown) => error);
+    expect(thrown).toMatchObject({ code: 'providers_unavailable', message: expect.not.stringContaining('127.0.0.1') });
+    expect(logged.attempts).toMatchObject([{ accountId: 'a', cause }]);
+  });
+
   it('logs an attempt that is answering as not ended', async () => {
     const { run, logged } = setUp([lease('a')], { a: [answering] });
     const { frames } = await run();

@@ -169,6 +169,14 @@ describe('the log entry of a request', () => {
     ]);
   });
 
+  it('has why a provider did not answer, no longer than the contract allows', () => {
+    const failed = (cause: string) =>
+      read().lease('a').fail(AttemptResult.NETWORK_ERROR, 0, cause).message.attempts[0]?.cause;
+    expect(failed('connection refused by 127.0.0.1:9')).toBe('connection refused by 127.0.0.1:9');
+    expect(failed('c'.repeat(1_000))).toBe('c'.repeat(200));
+    expect(read().lease('a').answer().message.attempts[0]?.cause).toBe('');
+  });
+
   it('has the limit that refused it, and until when', () => {
     const { entry, message } = new LoggedRequest();
     entry.onRefused({ limit: 'tokens_per_day', retryAtMs: 60_000 });
@@ -257,12 +265,12 @@ describe('why a request failed, in one word', () => {
 });
 
 describe("a request's line in the process' own log", () => {
-  it('names its attempts by pool and result, and never an account', () => {
+  it('names its attempts by pool and result, and never an account or the address in a cause', () => {
     const { message } = new LoggedRequest('id')
       .read()
       .lease('secret-account')
       .wait(100)
-      .fail(AttemptResult.RATE_LIMITED, 429)
+      .fail(AttemptResult.RATE_LIMITED, 429, 'refused by 10.0.0.7:443')
       .exhaust()
       .end({ status: 429, errorCode: 'pool_exhausted' });
     const fields = toLogFields(message);
@@ -278,7 +286,7 @@ describe("a request's line in the process' own log", () => {
       no_account: 'exhausted',
       seconds: 0.1005,
     });
-    expect(JSON.stringify(fields)).not.toContain('secret-account');
+    expect(JSON.stringify(fields)).not.toMatch(/secret-account|10\.0\.0\.7/);
   });
 
   it('has little of a request that did not come far', () => {

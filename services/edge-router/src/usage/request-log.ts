@@ -166,10 +166,12 @@ export class RequestLogEntry {
   }
 
   /** Only the first call for an attempt has an effect. */
-  onAttemptEnded({ result, upstreamStatus, retryAt }: AttemptReport, cancelReason = CancelReason.UNSPECIFIED): void {
+  onAttemptEnded(report: AttemptReport, cancelReason = CancelReason.UNSPECIFIED): void {
     const attempt = this.#attempt;
     if (attempt === undefined || attempt.ended !== undefined) return;
-    Object.assign(attempt, { ended: this.#now(), result, upstreamStatus, retryAt, cancelReason });
+    const { result, upstreamStatus, retryAt } = report;
+    const cause = report.cause.slice(0, longestCause);
+    Object.assign(attempt, { ended: this.#now(), result, upstreamStatus, retryAt, cancelReason, cause });
     if (this.#span !== undefined) endAttemptSpan(this.#span, attempt);
   }
 
@@ -212,6 +214,9 @@ export class RequestLogEntry {
 }
 
 const longestModel = 100;
+
+/** As the contract of AttemptReport says. */
+const longestCause = 200;
 
 /** Ends an attempt's span, which lasts from its lease to its end. */
 function endAttemptSpan(span: Span, attempt: LoggedAttempt): void {
@@ -264,7 +269,10 @@ export function isPlainSuccess({ ending, moved, slow, attempts }: RequestLogged)
   return ending === RequestEnding.COMPLETED && !moved && !slow && !isAmended;
 }
 
-/** A request as one line in the log of this process. It names pools, never accounts. */
+/**
+ * A request as one line in the log of this process. It names pools, never accounts, nor the causes
+ * of failures, which have addresses.
+ */
 export function toLogFields(message: RequestLogged): object {
   const { requestId, endpoint, status, ending, attempts, noAccount, times, usage } = message;
   return {

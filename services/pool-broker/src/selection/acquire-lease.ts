@@ -3,7 +3,9 @@ import type { PoolFormat, PoolSettings } from '@gateway/config';
 import { type AcquireRequest, type AcquireResponse, Lack } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { type Attempt, isError, newLeaseId, toCallerId } from '../accounts/attempt.ts';
 import { type Candidate, providerFormats } from '../catalog/catalog.ts';
+import type { AccountHealth } from '../health/account-health.ts';
 import { endProbe, startProbe } from '../health/cooldown.ts';
+import type { SkipReason } from '../health/eligibility.ts';
 import { startPoolProbe } from '../health/pool-health.ts';
 import type { Broker } from './broker.ts';
 import { exhaustedText, skipReasonText } from './explain-model.ts';
@@ -106,7 +108,7 @@ function skippedAccounts(examinations: readonly Examination[]) {
     const groups = new Map<string, { count: number; readonly names: string[] }>();
     for (const { skipReason, view } of examined) {
       if (skipReason === undefined) continue;
-      const reason = skipReasonText(skipReason, false);
+      const reason = `${skipReasonText(skipReason, false)}${errorText(skipReason, view.health)}`;
       const group = groups.get(reason) ?? { count: 0, names: [] };
       groups.set(reason, group);
       group.count += 1;
@@ -114,6 +116,16 @@ function skippedAccounts(examinations: readonly Examination[]) {
     }
     return [...groups].map(([reason, group]) => ({ pool: pool.name, model, reason, ...group }));
   });
+}
+
+/**
+ * What last failed at an account that cools down because of it: ": no connection to 10.0.0.7:443 in
+ * time". Empty: the reason says it.
+ */
+function errorText(skipReason: SkipReason, { lastError }: AccountHealth): string {
+  if (skipReason.kind !== 'cooling' && skipReason.kind !== 'probing') return '';
+  const isOfLastError = skipReason.cooldown.reason === lastError?.result;
+  return isOfLastError && lastError.cause ? `: ${lastError.cause}` : '';
 }
 
 /** Names of one group of skipped accounts. A large pool must not make each answer large. */

@@ -87,6 +87,20 @@ describe('an answer to Acquire', () => {
     expect((await acquire()).skipped).toMatchObject([{ count: 4, names: ['off', 'off-2', 'off-3'] }]);
   });
 
+  it('says why the provider of a skipped account did not answer, to later requests too', async () => {
+    broker = openOnly([sampleAccount('responses', 'one')]);
+    const report = { result: AttemptResult.TIMEOUT, cause: 'no connection to 127.0.0.1:9 in time' };
+    let answer = await acquire();
+    for (let errors = 0; answer.result.case === 'lease' && errors < 10; errors += 1) {
+      await broker.report({ attempt: { lease: leaseOf(answer), report } });
+      answer = await acquire();
+    }
+    expect(answer).toMatchObject({
+      result: { case: 'unavailable' },
+      skipped: [{ reason: `cooling after timeouts: ${report.cause}`, names: ['one'] }],
+    });
+  });
+
   it('says that accounts are busy, not only limited', async () => {
     broker = openOnly([sampleAccount('responses', 'one', { maxConcurrency: 1 })]);
     await acquire();

@@ -343,7 +343,8 @@ export declare type SkippedAccounts = Message<"gateway.pool.v1.SkippedAccounts">
   model: string;
 
   /**
-   * For operators, without names and times: "cooling after 429".
+   * For operators, without names and times: "cooling after 429", "cooling after timeouts: no
+   * connection to 10.0.0.7:443 in time".
    *
    * @generated from field: string reason = 3;
    */

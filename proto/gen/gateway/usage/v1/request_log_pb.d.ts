@@ -296,6 +296,14 @@ export declare type LoggedAttempt = Message<"gateway.usage.v1.LoggedAttempt"> & 
    * @generated from field: gateway.usage.v1.CancelReason cancel_reason = 14;
    */
   cancelReason: CancelReason;
+
+  /**
+   * Why the provider did not answer, as in AttemptReport. For operators only. Empty: the result and
+   * the status say it, or the entry is of an older version.
+   *
+   * @generated from field: string cause = 15;
+   */
+  cause: string;
 };
 
 /**

@@ -36,7 +36,7 @@ const took = {
 
 /**
  * One of each kind, repeated: complete, failed over, refused by a limit, exhausted, broken off,
- * aborted by the client, refused because of its body, slow.
+ * aborted by the client, refused because of its body, slow, failed at each account.
  */
 const kinds: readonly object[] = [
   {
@@ -181,6 +181,26 @@ const kinds: readonly object[] = [
       },
     ],
     usage: { inputTokens: 22_000n, outputTokens: 3_100n },
+  },
+  {
+    ...{
+      endpoint: '/v1/chat/completions',
+      model: 'gateway/sterk',
+      status: 503,
+      ending: RequestEnding.FAILED,
+      errorCode: 'providers_unavailable',
+      moved: true,
+    },
+    times: { admitted: 0.5, bodyRead: 1.3, firstAttempt: 2.2, ended: 96 },
+    attempts: [
+      { ...limited, asked: 1.3, acquired: 2.2, ended: 88, result: AttemptResult.UNAUTHORIZED, upstreamStatus: 401 },
+      {
+        ...{ pool: 'messages', accountId: 'messages/seat-04', model: 'claude-sonnet-5', reason: choiceTexts.only },
+        ...{ asked: 88, acquired: 89, ended: 94, result: AttemptResult.NETWORK_ERROR },
+        cause: 'connection refused by 127.0.0.1:9',
+      },
+    ],
+    noAccount: { cause: NoAccountCause.UNAVAILABLE, asked: 94, answered: 95, skipped },
   },
 ];
 

@@ -46,8 +46,8 @@ export class LoggedRequest {
     return this.fail(AttemptResult.SUCCEEDED, 200);
   }
 
-  fail(result: AttemptResult, upstreamStatus = 0): this {
-    this.entry.onAttemptEnded(create(AttemptReportSchema, { result, upstreamStatus }));
+  fail(result: AttemptResult, upstreamStatus = 0, cause = ''): this {
+    this.entry.onAttemptEnded(create(AttemptReportSchema, { result, upstreamStatus, cause }));
     return this;
   }
 

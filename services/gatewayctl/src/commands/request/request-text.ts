@@ -3,11 +3,11 @@ import {
   attemptResultText,
   hasFailedOver,
   noAccountText,
-  skippedText,
+  skippedTexts,
   verdictText,
   type Wording,
 } from '@gateway/presentation/request-text';
-import { AttemptResult, type SkippedAccounts } from '@gateway/proto/pool/v1/account_pb.js';
+import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import {
   CancelReason,
   type LoggedAttempt,
@@ -24,9 +24,13 @@ import { durationText, enumWord, timeText } from '../../output/words.ts';
  */
 export function requestText(request: RequestLogged, tokenLabel: string, loggedAt?: Timestamp): string {
   const { attempts, noAccount } = request;
-  const sentences = attempts.map((attempt, index) => `${index + 1}. ${attemptSentence(attempt)}\n`);
+  const sentences = attempts.map((attempt, index) => {
+    const skipped = skippedSentence(skippedTexts(attempt.skipped, attempts.slice(0, index)));
+    return `${index + 1}. ${attemptSentence(attempt)}${skipped}\n`;
+  });
   if (noAccount !== undefined) {
-    sentences.push(`${noAccountText(noAccount, attempts.length, wording)}${skippedSentence(noAccount.skipped)}\n`);
+    const skipped = skippedSentence(skippedTexts(noAccount.skipped, attempts));
+    sentences.push(`${noAccountText(noAccount, attempts.length, wording)}${skipped}\n`);
   }
   const verdict = sentences.length === 0 ? verdictText(request, wording) : '';
   if (verdict !== '') sentences.push(`${verdict}\n`);
@@ -133,15 +137,15 @@ function attemptWord({ result, cancelReason }: LoggedAttempt): string {
 }
 
 function attemptSentence(attempt: LoggedAttempt): string {
-  const { accountId, reason, asked, acquired, skipped } = attempt;
+  const { accountId, reason, asked, acquired } = attempt;
   // The broker's answer takes a millisecond or two.
   const waited = acquired - asked < 50 ? '' : `; the broker took ${durationText(acquired - asked)} to select it`;
   const result = attemptResultText(attempt, wording);
-  return `Sent to ${accountId}${reason && ` (${reason})`}${waited}. ${result}${skippedSentence(skipped)}`;
+  return `Sent to ${accountId}${reason && ` (${reason})`}${waited}. ${result}`;
 }
 
-function skippedSentence(skipped: readonly SkippedAccounts[]): string {
-  return skipped.length === 0 ? '' : ` Skipped: ${skipped.map(skippedText).join('; ')}.`;
+function skippedSentence(texts: readonly string[]): string {
+  return texts.length === 0 ? '' : ` Skipped: ${texts.join('; ')}.`;
 }
 
 /** How sentences about requests format times here. */

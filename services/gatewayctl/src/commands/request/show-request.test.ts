@@ -60,6 +60,34 @@ describe('gatewayctl request', () => {
     expect(await textOf(afterOne)).toContain('No other account served it: it had spent its attempts.');
   });
 
+  it('names the cause at each account that failed, and who else was skipped', async () => {
+    const text = await textOf(
+      movedRequest({
+        ...{ ending: RequestEnding.FAILED, status: 503, errorCode: 'providers_unavailable' },
+        attempts: [
+          { accountId: 'responses/team-a', result: AttemptResult.UNAUTHORIZED, upstreamStatus: 401 },
+          {
+            accountId: 'messages/team-a',
+            result: AttemptResult.NETWORK_ERROR,
+            cause: 'connection refused by 127.0.0.1:9',
+          },
+        ],
+        noAccount: {
+          cause: NoAccountCause.UNAVAILABLE,
+          skipped: [
+            { pool: 'responses', model: 'm', reason: 'cooling', count: 2, names: ['team-a', 'team-b'] },
+            { pool: 'messages', model: 'm', reason: 'cooling', count: 1, names: ['team-a'] },
+          ],
+        },
+      }),
+    );
+    expect(text).toContain('1. Sent to responses/team-a. The provider rejected the account (401).\n');
+    expect(text).toContain(
+      '2. Sent to messages/team-a. The provider was unreachable, or the connection broke: connection refused by 127.0.0.1:9.\n',
+    );
+    expect(text).toContain('No other account was available. Skipped: 1 of responses for m (team-b): cooling.\n');
+  });
+
   it('says which limit refused a request, and until when', async () => {
     const { attempts } = movedRequest();
     const refusal = {

@@ -1,5 +1,4 @@
-import { noAccountText, skippedText } from '@gateway/presentation';
-import type { SkippedAccounts } from '@gateway/proto/pool/v1/account_pb.js';
+import { noAccountText, skippedTexts } from '@gateway/presentation';
 import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { accountLink } from '../../frame/address.ts';
 import { Link } from '../../frame/link.tsx';
@@ -26,7 +25,7 @@ export function RequestDecisions({
   }
   return (
     <ol className="plain decisions">
-      {attempts.map((attempt) => (
+      {attempts.map((attempt, index) => (
         <li key={attempt.asked}>
           <p className="row">
             <Link to={accountLink(attempt.accountId)}>{attempt.accountId}</Link>
@@ -34,7 +33,7 @@ export function RequestDecisions({
             <Status tone={attemptTone(attempt)}>{attemptWord(attempt)}</Status>
           </p>
           <p>{attemptText(attempt)}</p>
-          <Skipped groups={attempt.skipped} />
+          <Skipped texts={skippedTexts(attempt.skipped, attempts.slice(0, index))} />
         </li>
       ))}
       {noAccount !== undefined && (
@@ -43,7 +42,7 @@ export function RequestDecisions({
             <Status tone="bad">No account</Status>
           </p>
           <p>{noAccountText(noAccount, attempts.length, wording)}</p>
-          <Skipped groups={noAccount.skipped} />
+          <Skipped texts={skippedTexts(noAccount.skipped, attempts)} />
           {model !== '' && (
             <Link to={`/pools?model=${encodeURIComponent(model)}`}>Which account would serve it now?</Link>
           )}
@@ -53,14 +52,14 @@ export function RequestDecisions({
   );
 }
 
-function Skipped({ groups }: { readonly groups: readonly SkippedAccounts[] }) {
-  if (groups.length === 0) return null;
+function Skipped({ texts }: { readonly texts: readonly string[] }) {
+  if (texts.length === 0) return null;
   return (
     <>
       <p className="faint">Skipped accounts:</p>
       <ul className="skipped">
-        {groups.map((group) => (
-          <li key={skippedText(group)}>{skippedText(group)}</li>
+        {texts.map((text) => (
+          <li key={text}>{text}</li>
         ))}
       </ul>
     </>

@@ -18,6 +18,10 @@ describe('an attempt', () => {
     expect(text({ reason, result: AttemptResult.RATE_LIMITED, upstreamStatus: 429 })).toBe(
       'Chosen because its session is bound to it. The provider rate limited the account (429).',
     );
+    const cause = 'connection refused by 127.0.0.1:9';
+    expect(text({ result: AttemptResult.NETWORK_ERROR, cause })).toBe(
+      `The provider was unreachable, or the connection broke: ${cause}.`,
+    );
     expect(text({ asked: 1, acquired: 2_001 })).toContain('The broker took 2.0\u00a0s to select it.');
   });
 });
