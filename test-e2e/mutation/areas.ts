@@ -1,0 +1,41 @@
+/** Code whose tests are tested: a change of one operator, value or branch must fail one of them. */
+export interface Area {
+  /** Globs of the files that are changed, from the root of the repository. */
+  readonly mutate: readonly string[];
+  /** Globs of the tests that must notice: quick ones, because they run for each change. */
+  readonly tests: readonly string[];
+}
+
+export const areas: Readonly<Record<string, Area>> = {
+  limits: {
+    mutate: ['libs/limits/src/*.ts'],
+    tests: [
+      'libs/limits/src/*.test.ts',
+      'services/limiter/src/store/*.test.ts',
+      'services/limiter/test/limit-store{,-bounds}.test.ts',
+    ],
+  },
+  limiter: {
+    mutate: ['services/limiter/src/ledger/*.ts', 'services/limiter/src/store/{embedded,fallback}-limit-store.ts'],
+    tests: ['services/limiter/src/{ledger,store}/*.test.ts'],
+  },
+  outbox: {
+    mutate: ['services/edge-router/src/usage/{outbox*,send-batch}.ts'],
+    tests: ['services/edge-router/src/usage/outbox*.test.ts'],
+  },
+  ingest: {
+    mutate: ['services/usage-ingest/src/{recording,store}/*.ts', 'services/usage-ingest/src/consumer/read-ahead.ts'],
+    tests: ['services/usage-ingest/src/**/*.test.ts', 'services/usage-ingest/test/read-ahead.test.ts'],
+  },
+  leases: {
+    mutate: ['services/edge-router/src/attempts/leases.ts', 'services/pool-broker/src/store/memory-pool-store.ts'],
+    tests: [
+      'services/edge-router/src/attempts/{attempt-reporter,late-leases,lease-renewals}.test.ts',
+      'services/pool-broker/src/store/*.test.ts',
+      'services/pool-broker/test/pool-store.test.ts',
+    ],
+  },
+};
+
+/** The lowest share of changes, in percent, that tests must notice. */
+export const leastScore = 90;

@@ -1,0 +1,19 @@
+import { openRoom } from '@gateway/testkit/open-room';
+import { defineConfig } from 'vitest/config';
+import { areas } from './areas.ts';
+
+const { slowness } = (await openRoom()).provide;
+
+/** The tests of one area, which `main.ts` names in MUTATED_AREA. */
+export default defineConfig({
+  test: {
+    include: [...(areas[process.env.MUTATED_AREA ?? '']?.tests ?? [])],
+    setupFiles: ['test-e2e/mutation/setup.ts'],
+    isolate: false,
+    // A changed program may wait for what never comes: that is a failure, and need not take long.
+    testTimeout: 20_000 * slowness,
+    hookTimeout: 20_000 * slowness,
+    expect: { poll: { timeout: 2_000 * slowness } },
+    provide: { slowness },
+  },
+});
