@@ -7,13 +7,16 @@ export interface Area {
 }
 
 export const areas: Readonly<Record<string, Area>> = {
-  limits: {
-    mutate: ['libs/limits/src/*.ts'],
+  windows: {
+    mutate: ['libs/limits/src/{decide,limit-store,memory-limit-store,minute-window,replica-share}.ts'],
     tests: [
-      'libs/limits/src/*.test.ts',
-      'services/limiter/src/store/*.test.ts',
+      'libs/limits/src/{decide,memory-limit-store,minute-window,replica-share}.test.ts',
       'services/limiter/test/limit-store{,-bounds}.test.ts',
     ],
+  },
+  outages: {
+    mutate: ['libs/limits/src/{fallback-limits,heartbeats,kept-settles,partial-return}.ts'],
+    tests: ['libs/limits/src/{fallback-limits,kept-settles}.test.ts', 'services/limiter/src/store/fallback-limit-store.test.ts'],
   },
   limiter: {
     mutate: ['services/limiter/src/ledger/*.ts', 'services/limiter/src/store/{embedded,fallback}-limit-store.ts'],
