@@ -16,7 +16,10 @@ export const areas: Readonly<Record<string, Area>> = {
   },
   outages: {
     mutate: ['libs/limits/src/{fallback-limits,heartbeats,kept-settles,partial-return}.ts'],
-    tests: ['libs/limits/src/{fallback-limits,kept-settles}.test.ts', 'services/limiter/src/store/fallback-limit-store.test.ts'],
+    tests: [
+      'libs/limits/src/{fallback-limits,kept-settles}.test.ts',
+      'services/limiter/src/store/fallback-limit-store.test.ts',
+    ],
   },
   limiter: {
     mutate: ['services/limiter/src/ledger/*.ts', 'services/limiter/src/store/{embedded,fallback}-limit-store.ts'],
@@ -24,11 +27,14 @@ export const areas: Readonly<Record<string, Area>> = {
   },
   outbox: {
     mutate: ['services/edge-router/src/usage/{outbox*,send-batch}.ts'],
-    tests: ['services/edge-router/src/usage/outbox*.test.ts'],
+    tests: ['services/edge-router/src/usage/{outbox,outbox-events,outbox-file-rows,outbox-row,send-batch}.test.ts'],
   },
   ingest: {
-    mutate: ['services/usage-ingest/src/{recording,store}/*.ts', 'services/usage-ingest/src/consumer/read-ahead.ts'],
-    tests: ['services/usage-ingest/src/**/*.test.ts', 'services/usage-ingest/test/read-ahead.test.ts'],
+    mutate: ['services/usage-ingest/src/{recording,store}/*.ts'],
+    tests: [
+      'services/usage-ingest/src/{recording,store}/*.test.ts',
+      'services/usage-ingest/test/{add-entries,reconcile,record,request-log}.test.ts',
+    ],
   },
   leases: {
     mutate: ['services/edge-router/src/attempts/leases.ts', 'services/pool-broker/src/store/memory-pool-store.ts'],

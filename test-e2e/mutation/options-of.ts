@@ -12,7 +12,7 @@ export function optionsOf(area: Area, results: string, afresh: boolean): Readonl
     disableTypeChecks: false,
     concurrency: 1,
     coverageAnalysis: 'perTest',
-    timeoutMS: 10_000,
+    timeoutMS: 30_000,
     incremental: true,
     force: afresh,
     incrementalFile: `${results}.json`,
