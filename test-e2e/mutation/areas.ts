@@ -10,7 +10,7 @@ export const areas: Readonly<Record<string, Area>> = {
   windows: {
     mutate: ['libs/limits/src/{decide,limit-store,memory-limit-store,minute-window,replica-share}.ts'],
     tests: [
-      'libs/limits/src/{decide,memory-limit-store,minute-window,replica-share}.test.ts',
+      'libs/limits/src/{decide,limit-store,memory-limit-store,minute-window,replica-share}.test.ts',
       'services/limiter/test/limit-store{,-bounds}.test.ts',
     ],
   },

@@ -147,4 +147,52 @@ describe('the memory limit store', () => {
     const store = new MemoryLimitStore({ clock: new ManualClock(noonMs), maxKeys: 10 });
     expect(await store.pendingIds('key', '2026-11-20')).toEqual([]);
   });
+
+  const day = '2026-11-20';
+  const open = (more: { readonly maxPendingIds?: number } = {}) =>
+    new MemoryLimitStore({ clock: new ManualClock(noonMs), maxKeys: 10, ...more });
+
+  it('needs no day total for a key without a day budget, though it has a ledger', async () => {
+    const check = { ...request('key'), limits: { requestsPerMinute: 10 }, hasLedger: true };
+    expect(await open().admit(check)).toMatchObject({ status: { requests: { remaining: 9 } } });
+    expect((await open().admit({ ...check, limits: { tokensPerDay: 100n } })).needsDayTotal).toBe(true);
+  });
+
+  it('keeps nothing of a request without a limit of requests', async () => {
+    const store = open();
+    await store.admit({ ...request('key'), limits: { tokensPerDay: 100n } });
+    expect([store.size, store.admissions()]).toEqual([0, []]);
+  });
+
+  it('keeps no counter for no tokens, and takes the tokens that the request settles later', async () => {
+    const store = open();
+    const settle = (requestId: string, tokens: number) =>
+      store.settle({ key: 'key', requestId, localDay: day, tokens });
+    expect(await settle('a', 0)).toEqual({ usedTokens: 0, isLoaded: true });
+    expect(store.size).toBe(0);
+    await settle('b', 7);
+    expect(await settle('a', 0)).toEqual({ usedTokens: 7, isLoaded: true });
+    expect(await settle('a', 5)).toEqual({ usedTokens: 12, isLoaded: true });
+  });
+
+  it('takes a tentative total when it has one already', async () => {
+    const store = open();
+    store.setDayTotal('key', day, 50);
+    await store.settle({ ...settlement('key', 'a'), hasLedger: true });
+    const total = { totalTokens: 60, includedIds: [], missingIds: [], isTentative: true };
+    expect(await store.reloadDay('key', day, total)).toMatchObject({ usedTokensAfter: 60, unaskedTokens: 1 });
+  });
+
+  it('takes the first total and one that it must take, however far the ledger lags, and others once it lags less', async () => {
+    const store = open({ maxPendingIds: 4 });
+    const reload = async (totalTokens: number, includedIds: readonly string[] = [], force = false) => {
+      const missingIds = await store.pendingIds('key', day);
+      return (await store.reloadDay('key', day, { totalTokens, includedIds, missingIds, force })).usedTokensAfter;
+    };
+    for (const requestId of ['a', 'b', 'c']) await store.settle({ ...settlement('key', requestId), hasLedger: true });
+    expect(await reload(100)).toBe(103);
+    expect(await reload(200)).toBe(103);
+    expect(await reload(200, [], true)).toBe(203);
+    expect(await reload(301, ['a'])).toBe(303);
+  });
 });
