@@ -5,7 +5,7 @@ import { areas } from './areas.ts';
 
 const { slowness } = (await openRoom()).provide;
 
-/** Unit tests come first: most changes fail one, and the others, which load more, need not start. */
+/** Unit tests come first. Most changes fail one, and the slower files need not be loaded. */
 class UnitsFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     return files.toSorted((one, other) => Number(isUnit(other)) - Number(isUnit(one)));

@@ -7,7 +7,7 @@ interface Entry {
   readonly enteredMs: number;
 }
 
-/** The simplest possible window: a list that is made anew at each step. */
+/** The simplest possible window: a list that each step replaces. */
 class ModelWindow {
   entries: readonly Entry[] = [];
 
