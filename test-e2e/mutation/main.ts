@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -23,10 +23,18 @@ const stryker = join(
   dirname(createRequire(import.meta.url).resolve('@stryker-mutator/core/package.json')),
   'bin/stryker.js',
 );
-const program = new AbortController();
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => program.abort());
+let running: ChildProcess | undefined;
+let isInterrupted = false;
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(signal, () => {
+    isInterrupted = true;
+    running?.kill('SIGINT');
+  });
+}
 
-try {
+await main();
+
+async function main(): Promise<void> {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
     options: {
@@ -42,11 +50,9 @@ try {
   } else {
     await mkdir(results, { recursive: true });
     const chosen = positionals.length > 0 ? positionals : Object.keys(areas);
-    for (const area of chosen) if (!(await mutate(area, values))) process.exitCode = 1;
+    for (const area of chosen) if (!isInterrupted && !(await mutate(area, values))) process.exitCode = 1;
+    if (isInterrupted) process.exitCode = 130;
   }
-} catch (thrown) {
-  if (!program.signal.aborted) throw thrown;
-  process.exitCode = 130;
 }
 
 /** Whether the tests notice enough of the changes. */
@@ -64,12 +70,14 @@ async function mutate(
     afresh,
   );
   await writeFile(join(copy.folder, 'stryker.config.json'), JSON.stringify(options));
-  const run = spawn(process.execPath, [stryker, 'run'], {
+  // In a process group of its own, a second signal from the terminal does not keep it from saving
+  // its results.
+  running = spawn(process.execPath, [stryker, 'run'], {
     cwd: copy.folder,
     stdio: 'inherit',
     env: { ...process.env, MUTATED_AREA: name },
-    signal: program.signal,
+    detached: true,
   });
-  const [code] = await once(run, 'exit');
+  const [code] = await once(running, 'exit');
   return code === 0;
 }
