@@ -13,7 +13,8 @@ export async function copyOfTree(root: string): Promise<{ readonly folder: strin
   for (const file of await sourcesIn(root)) await cp(join(root, file), join(folder, file));
   for (const parent of ['.', ...(await foldersOfPackages(root))])
     await linkPackages(join(root, parent), join(folder, parent));
-  return { folder, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) };
+  // Repeated, because a test process that ends at this moment may still write its cache.
+  return { folder, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true, maxRetries: 10 }) };
 }
 
 async function sourcesIn(root: string): Promise<readonly string[]> {

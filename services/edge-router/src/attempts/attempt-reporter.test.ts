@@ -117,6 +117,7 @@ describe('the report of how an attempt ended', () => {
     state.away = true;
     await leases.report(endOf('r1'));
     leases[Symbol.dispose]();
+    leases[Symbol.dispose]();
     await vi.advanceTimersByTimeAsync(10_000);
     expect([tried, givenUp]).toEqual([['r1'], ['r1']]);
   });

@@ -254,4 +254,33 @@ describe('the store of a single process', () => {
     clock.advanceMs(1);
     expect([await inFlight(), store.hasLease('one')]).toEqual([0, false]);
   });
+
+  it('gives the place of a lease that expired to the next request', async () => {
+    const clock = new ManualClock(1_000);
+    const store = new MemoryPoolStore(clock);
+    const lease = { pool: 'p', model: 'm', caller: 'c', leaseTtlMs, accountId: 'p/a', maxConcurrency: 1 };
+    expect(await store.takeLease({ ...lease, leaseId: 'one' })).toBe(true);
+    clock.advanceMs(leaseTtlMs - 1);
+    expect(await store.takeLease({ ...lease, leaseId: 'two' })).toBe(false);
+    clock.advanceMs(1);
+    expect(await store.takeLease({ ...lease, leaseId: 'two' })).toBe(true);
+  });
+
+  it('takes a lease that is renewed after it expired for one of unknown start, a time to live ago', async () => {
+    const clock = new ManualClock(1_000);
+    const store = new MemoryPoolStore(clock);
+    const lease = { pool: 'p', model: 'm', caller: '', leaseTtlMs, accountId: 'p/a', leaseId: 'one' };
+    await store.takeLease({ ...lease, maxConcurrency: 1 });
+    clock.advanceMs(leaseTtlMs + 50);
+    await store.renewLease(lease);
+    expect(await store.settleLease('p/a', lease)).toMatchObject({ leasedAtMs: 1_050 });
+  });
+
+  it('limits no caller that is not named', async () => {
+    const store = new MemoryPoolStore(new ManualClock(1_000));
+    const lease = { pool: 'p', model: 'm', leaseTtlMs, accountId: 'p/a', maxConcurrency: 9, maxPerCaller: 1 };
+    const take = (caller: string, leaseId: string) => store.takeLease({ ...lease, caller, leaseId });
+    expect([await take('', 'one'), await take('', 'two')]).toEqual([true, true]);
+    expect([await take('c', 'three'), await take('c', 'four')]).toEqual([true, false]);
+  });
 });
