@@ -1,7 +1,7 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { CostKind, LimitName } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { describe, expect, it } from 'vitest';
-import { type KeyFacts, refusalOf } from './decide.ts';
+import { dayForgottenAtMs, decisionOf, type KeyFacts, refusalOf, undecided } from './decide.ts';
 import { MinuteWindow } from './minute-window.ts';
 
 const nowMs = Date.parse('2026-11-20T12:00:00Z');
@@ -69,6 +69,14 @@ describe('the decision on both limits', () => {
     });
   });
 
+  it('names the window when both free at the same instant', () => {
+    const both = { requestsPerMinute: 1, tokensPerDay: 100, usedTokens: 100 };
+    expect(decideIn({ ...both, agesMs: [0], at: midnightMs - 60_000 })).toEqual({
+      limit: LimitName.REQUESTS_PER_MINUTE,
+      retryAtMs: midnightMs,
+    });
+  });
+
   it('refuses everything at a limit of 0: requests for 60 seconds, tokens until midnight', () => {
     const inAMinute = { limit: LimitName.REQUESTS_PER_MINUTE, retryAtMs: nowMs + 60_000 };
     expect(decideIn({ requestsPerMinute: 0 })).toEqual(inAMinute);
@@ -77,4 +85,79 @@ describe('the decision on both limits', () => {
     expect(decideIn({ requestsPerMinute: 0, tokensPerDay: 0 })?.limit).toBe(LimitName.TOKENS_PER_DAY);
     expect(decideIn({ tokensPerDay: 0, costKind: CostKind.REQUEST_ONLY })).toBeUndefined();
   });
+});
+
+describe('the answer to a request', () => {
+  const check = { key: 'k', requestId: 'r', costKind: CostKind.REQUEST_AND_TOKENS };
+  const facts = (agesMs: readonly number[], limit: number, usedTokens = 0): KeyFacts => {
+    const window = new MinuteWindow();
+    for (const ageMs of agesMs) window.take(`${ageMs} ms old`, nowMs - ageMs);
+    return { nowMs, localDay: '2026-11-20', usedTokens, requests: window.facts(limit) };
+  };
+  const statusOf = (limits: Parameters<typeof decisionOf>[0]['limits'], known: KeyFacts) => {
+    const { status } = decisionOf({ ...check, limits }, known);
+    const { requests, tokens } = status ?? {};
+    const at = [requests?.emptyAt, requests?.nextSlotAt, requests?.resetsAt, tokens?.resetsAt];
+    const [emptyAtMs, nextSlotAtMs, resetsAtMs, midnight] = at.map((instant) => instant && timestampMs(instant));
+    return {
+      requests: requests && {
+        limit: requests.limit,
+        remaining: requests.remaining,
+        emptyAtMs,
+        nextSlotAtMs,
+        resetsAtMs,
+      },
+      tokens: tokens && { limit: tokens.limit, remaining: tokens.remaining, resetsAtMs: midnight },
+      localDay: status?.localDay,
+    };
+  };
+
+  it('shows the limits that are set, and no others', () => {
+    const day = { localDay: '2026-11-20' };
+    const requests = { limit: 2, remaining: 2, emptyAtMs: nowMs, nextSlotAtMs: nowMs, resetsAtMs: nowMs };
+    const tokens = { limit: 100n, remaining: 100n, resetsAtMs: midnightMs };
+    expect(statusOf(undefined, facts([], 0))).toEqual({ ...day, requests: undefined, tokens: undefined });
+    expect(statusOf({ requestsPerMinute: 2 }, facts([], 2))).toEqual({ ...day, requests, tokens: undefined });
+    expect(statusOf({ tokensPerDay: 100n }, facts([], 0))).toEqual({ ...day, requests: undefined, tokens });
+  });
+
+  it('shows when a slot frees, when all do, and no slot at a limit of 0', () => {
+    const window = (ages: readonly number[], limit: number) =>
+      statusOf({ requestsPerMinute: limit }, facts(ages, limit)).requests;
+    expect(window([40_000, 10_000], 3)).toEqual({
+      ...{ limit: 3, remaining: 1, emptyAtMs: nowMs + 50_000 },
+      ...{ nextSlotAtMs: nowMs, resetsAtMs: nowMs + 20_000 },
+    });
+    expect(window([40_000, 10_000], 1)).toEqual({
+      ...{ limit: 1, remaining: 0, emptyAtMs: nowMs + 50_000 },
+      ...{ nextSlotAtMs: nowMs + 50_000, resetsAtMs: nowMs + 50_000 },
+    });
+    expect(window([40_000], 0)).toEqual({
+      ...{ limit: 0, remaining: 0, emptyAtMs: nowMs + 20_000 },
+      ...{ nextSlotAtMs: undefined, resetsAtMs: nowMs + 60_000 },
+    });
+  });
+
+  it('has nothing left of a day budget that is overdrawn', () => {
+    for (const [used, remaining] of [
+      [99, 1n],
+      [100, 0n],
+      [101, 0n],
+    ] as const)
+      expect(statusOf({ tokensPerDay: 100n }, facts([], 0, used)).tokens?.remaining).toBe(remaining);
+  });
+
+  it('refuses no request that already has its slot', () => {
+    const limits = { requestsPerMinute: 1 };
+    expect(decisionOf({ ...check, limits }, facts([0], 1)).refusal).toBeDefined();
+    expect(decisionOf({ ...check, limits }, facts([0], 1), true).refusal).toBeUndefined();
+  });
+
+  it('names only the day while the total of that is missing', () => {
+    expect(undecided('2026-11-20')).toMatchObject({ status: { localDay: '2026-11-20' }, needsDayTotal: true });
+  });
+});
+
+it('a day is forgotten six hours after its midnight', () => {
+  expect(dayForgottenAtMs('2026-11-20')).toBe(midnightMs + 6 * 3_600_000);
 });

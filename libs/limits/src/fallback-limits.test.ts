@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Check, Decision } from './decide.ts';
 import { FallbackLimits } from './fallback-limits.ts';
+import type { FallbackOptions } from './fallback-options.ts';
 import type { OwnAdmission } from './limit-store.ts';
 import type { ReplicaPlace } from './replica-share.ts';
 
@@ -24,10 +25,11 @@ async function setUp(place: ReplicaPlace = alone) {
   return opened;
 }
 
-function open(place: ReplicaPlace = alone) {
+function open(place: ReplicaPlace = alone, more: Partial<Omit<FallbackOptions, 'remote'>> = {}) {
   const clock = new ManualClock(at);
   const state = {
-    ...{ isAway: false, place, heartbeat: Promise.resolve(), answer: undefined as Decision | undefined, used: 0 },
+    ...{ isAway: false, refusesSettles: false, start: Promise.resolve(), heartbeat: Promise.resolve() },
+    ...{ place, answer: undefined as Decision | undefined, used: 0 },
     handedOver: [] as OwnAdmission[],
   };
   const handedOver = vi.fn((admissions: readonly OwnAdmission[]) => void state.handedOver.push(...admissions));
@@ -35,11 +37,18 @@ function open(place: ReplicaPlace = alone) {
     if (state.isAway) throw new Error('away');
     return answer;
   };
+  const settled = vi.fn((_requestId: string) => undefined);
   const ignore = () => undefined;
   const limits = new FallbackLimits({
     remote: {
       admit: async () => unlessAway(state.answer ?? {}),
-      settle: async () => unlessAway({ usedTokens: state.used, isLoaded: true }),
+      start: () => state.start,
+      async settle({ requestId }) {
+        unlessAway(undefined);
+        if (state.refusesSettles) throw new Error('refused');
+        settled(requestId);
+        return { usedTokens: state.used, isLoaded: true };
+      },
       async heartbeat({ admissions }) {
         unlessAway(undefined);
         await state.heartbeat;
@@ -58,6 +67,7 @@ function open(place: ReplicaPlace = alone) {
     probeEveryMs: 50,
     mayForget: false,
     isOutage: () => true,
+    ...more,
   });
   let requests = 0;
   const decide = (terms: Check['limits'], more: Partial<Check> = {}) => {
@@ -73,7 +83,7 @@ function open(place: ReplicaPlace = alone) {
     await vi.advanceTimersByTimeAsync(50);
   };
   const settle = (requestId: string, tokens: number) => limits.settle({ key: 'k', requestId, localDay: today, tokens });
-  return { clock, limits, state, handedOver, decide, settle, goAway, comeBack };
+  return { clock, limits, state, settled, handedOver, decide, settle, goAway, comeBack };
 }
 
 const retryAtMs = ({ refusal }: Decision) => refusal?.retryAt && timestampMs(refusal.retryAt);
@@ -323,5 +333,63 @@ describe('a replica whose remote is away', () => {
       }),
       { numRuns: 30 },
     );
+  });
+
+  it('is away from the start when it can’t connect, and back when it can', async () => {
+    const seen: unknown[] = [];
+    const away = (thrown: unknown) => seen.push(thrown);
+    const back = (...values: unknown[]) => seen.push(values);
+    const { limits: replica, state, clock } = open(alone, { events: { away, back, decidedAlone: () => undefined } });
+    const refused = new Error('connection refused');
+    state.start = Promise.reject(refused);
+    expect(replica.whenBack).toBeUndefined();
+    await replica.start();
+    expect([replica.isAway, seen]).toEqual([true, [refused]]);
+    let isBack = false;
+    void replica.whenBack?.then(() => {
+      isBack = true;
+    });
+    clock.advanceMs(700);
+    await vi.advanceTimersByTimeAsync(50);
+    expect([isBack, replica.isAway, replica.whenBack]).toEqual([true, false, undefined]);
+    expect(seen).toEqual([refused, [700, 0]]);
+  });
+
+  it('fails as its start does when that is no outage', async () => {
+    const { limits: replica, state } = open(alone, { isOutage: () => false });
+    state.start = Promise.reject(new Error('wrong password'));
+    await expect(replica.start()).rejects.toThrow('wrong password');
+    expect(replica.isAway).toBe(false);
+  });
+
+  it('does nothing more when it is closed, also while it starts', async () => {
+    const { limits: replica, state } = open();
+    const connected = Promise.withResolvers<void>();
+    state.start = connected.promise;
+    const started = replica.start();
+    await replica[Symbol.asyncDispose]();
+    connected.resolve();
+    await started;
+    const running = await setUp();
+    running.goAway();
+    await running.decide(limits);
+    await running.limits[Symbol.asyncDispose]();
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('offers settles again, each second, that the remote rejects when it is back', async () => {
+    const { state, settle, settled, goAway, comeBack } = await setUp();
+    goAway();
+    await settle('a', 5);
+    state.refusesSettles = true;
+    await comeBack();
+    await vi.advanceTimersByTimeAsync(500);
+    state.refusesSettles = false;
+    expect(settled).not.toHaveBeenCalled();
+    await vi.advanceTimersByTimeAsync(600);
+    expect(settled.mock.calls).toEqual([['a']]);
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(settled).toHaveBeenCalledTimes(1);
   });
 });

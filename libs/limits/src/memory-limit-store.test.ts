@@ -55,4 +55,144 @@ describe('the memory limit store', () => {
     expect(await store.settle(settlement('key', 'b'))).toMatchObject({ usedTokens: 4 });
     expect(await store.settle(settlement('key', 'a'))).toMatchObject({ usedTokens: 5 });
   });
+
+  it('announces each request that takes a slot here, and none that is repeated, refused, read or recorded', async () => {
+    const announced: unknown[] = [];
+    const onAdmitted = (admission: unknown) => announced.push(admission);
+    const store = new MemoryLimitStore({ clock: new ManualClock(noonMs), maxKeys: 10, onAdmitted });
+    const two = (requestId: string) => ({ ...request('key', requestId), limits: { requestsPerMinute: 2 } });
+    store.record([{ key: 'key', requestId: 'recorded', ageMs: 1_000 }]);
+    for (const requestId of ['', 'a', 'a', 'refused']) await store.admit(two(requestId));
+    expect(announced).toEqual([{ key: 'key', requestId: 'a', enteredMs: noonMs }]);
+    expect(store.admissions()).toEqual([
+      { key: 'key', requestId: 'recorded', enteredMs: noonMs - 1_000 },
+      { key: 'key', requestId: 'a', enteredMs: noonMs },
+    ]);
+  });
+
+  it('gives a slot back, once, and only one that was taken', async () => {
+    const store = new MemoryLimitStore({ clock: new ManualClock(noonMs), maxKeys: 10 });
+    const remaining = async () => (await store.admit(request('key', ''))).status?.requests?.remaining;
+    store.release({ key: 'key', requestId: 'a' });
+    for (const requestId of ['a', 'b', 'c']) await store.admit(request('key', requestId));
+    for (const requestId of ['b', 'b', 'unknown']) store.release({ key: 'key', requestId });
+    expect(await remaining()).toBe(8);
+    expect(store.admissions().map(({ requestId }) => requestId)).toEqual(['a', 'c']);
+  });
+
+  it('records as many admissions as it has room for, again and again', async () => {
+    const clock = new ManualClock(noonMs);
+    const store = new MemoryLimitStore({ clock, maxKeys: 10, maxRecorded: 3 });
+    let requests = 0;
+    const record = (count: number) =>
+      store.record(
+        Array.from({ length: count }, (_, n) => ({ key: `key-${n % 2}`, requestId: `r${requests++}`, ageMs: 0 })),
+      );
+    for (let minute = 0; minute < 3; minute++) {
+      record(2);
+      expect(store.admissions()).toHaveLength(2);
+      record(5);
+      expect(store.admissions()).toHaveLength(3);
+      store.release(store.admissions()[0] ?? expect.fail('nothing was recorded'));
+      record(5);
+      expect(store.admissions()).toHaveLength(3);
+      clock.advanceMs(60_000);
+      // Reads drop what has expired.
+      for (const key of ['key-0', 'key-1']) await store.admit(request(key, ''));
+    }
+  });
+
+  it('has room again for admissions of keys that were not asked for since, a minute and ten seconds later', () => {
+    const clock = new ManualClock(noonMs);
+    const store = new MemoryLimitStore({ clock, maxKeys: 10, maxRecorded: 1 });
+    for (let n = 0; n < 5; n++) {
+      store.record([{ key: `key-${n}`, requestId: 'r', ageMs: 0 }]);
+      expect(store.admissions().map(({ key }) => key)).toEqual([`key-${n}`]);
+      clock.advanceMs(70_000);
+    }
+  });
+
+  it('drops what has expired also after its clock was set back', async () => {
+    const clock = new ManualClock(noonMs);
+    const store = new MemoryLimitStore({ clock, maxKeys: 10 });
+    await store.admit(request('other', ''));
+    clock.advanceMs(-3_600_000);
+    await store.admit(request('key'));
+    clock.advanceMs(60_001);
+    await store.admit(request('other', ''));
+    expect(store.size).toBe(0);
+  });
+
+  it('takes a total as it is, whatever the day had before', async () => {
+    const store = new MemoryLimitStore({ clock: new ManualClock(noonMs), maxKeys: 10 });
+    const day = '2026-11-20';
+    await store.settle({ ...settlement('key', 'a'), tokens: 30, hasLedger: true });
+    store.setDayTotal('key', day, 50);
+    expect(await store.pendingIds('key', day)).toEqual([]);
+    expect((await store.admit(request('key', ''))).status?.tokens?.remaining).toBe(50n);
+    store.setDayTotal('key', day, 20);
+    expect(await store.settle(settlement('key', 'b'))).toEqual({ usedTokens: 21, isLoaded: true });
+    // A ledger's total below this one is an old one.
+    const older = await store.reloadDay('key', day, { totalTokens: 19, includedIds: [], missingIds: [] });
+    expect(older).toEqual({ usedTokensBefore: 21, usedTokensAfter: 21, pendingTokens: 1, unaskedTokens: 0 });
+  });
+
+  it('counts for a day that is long over', async () => {
+    const store = new MemoryLimitStore({ clock: new ManualClock(noonMs), maxKeys: 10 });
+    const old = { ...settlement('key', 'a'), localDay: '2026-01-01' };
+    expect(await store.settle(old)).toEqual({ usedTokens: 1, isLoaded: true });
+  });
+
+  it('knows no request of a key that it was not asked about', async () => {
+    const store = new MemoryLimitStore({ clock: new ManualClock(noonMs), maxKeys: 10 });
+    expect(await store.pendingIds('key', '2026-11-20')).toEqual([]);
+  });
+
+  const day = '2026-11-20';
+  const open = (more: { readonly maxPendingIds?: number } = {}) =>
+    new MemoryLimitStore({ clock: new ManualClock(noonMs), maxKeys: 10, ...more });
+
+  it('needs no day total for a key without a day budget, though it has a ledger', async () => {
+    const check = { ...request('key'), limits: { requestsPerMinute: 10 }, hasLedger: true };
+    expect(await open().admit(check)).toMatchObject({ status: { requests: { remaining: 9 } } });
+    expect((await open().admit({ ...check, limits: { tokensPerDay: 100n } })).needsDayTotal).toBe(true);
+  });
+
+  it('keeps nothing of a request without a limit of requests', async () => {
+    const store = open();
+    await store.admit({ ...request('key'), limits: { tokensPerDay: 100n } });
+    expect([store.size, store.admissions()]).toEqual([0, []]);
+  });
+
+  it('keeps no counter for no tokens, and takes the tokens that the request settles later', async () => {
+    const store = open();
+    const settle = (requestId: string, tokens: number) =>
+      store.settle({ key: 'key', requestId, localDay: day, tokens });
+    expect(await settle('a', 0)).toEqual({ usedTokens: 0, isLoaded: true });
+    expect(store.size).toBe(0);
+    await settle('b', 7);
+    expect(await settle('a', 0)).toEqual({ usedTokens: 7, isLoaded: true });
+    expect(await settle('a', 5)).toEqual({ usedTokens: 12, isLoaded: true });
+  });
+
+  it('takes a tentative total when it has one already', async () => {
+    const store = open();
+    store.setDayTotal('key', day, 50);
+    await store.settle({ ...settlement('key', 'a'), hasLedger: true });
+    const total = { totalTokens: 60, includedIds: [], missingIds: [], isTentative: true };
+    expect(await store.reloadDay('key', day, total)).toMatchObject({ usedTokensAfter: 60, unaskedTokens: 1 });
+  });
+
+  it('takes the first total and one that it must take, however far the ledger lags, and others once it lags less', async () => {
+    const store = open({ maxPendingIds: 4 });
+    const reload = async (totalTokens: number, includedIds: readonly string[] = [], force = false) => {
+      const missingIds = await store.pendingIds('key', day);
+      return (await store.reloadDay('key', day, { totalTokens, includedIds, missingIds, force })).usedTokensAfter;
+    };
+    for (const requestId of ['a', 'b', 'c']) await store.settle({ ...settlement('key', requestId), hasLedger: true });
+    expect(await reload(100)).toBe(103);
+    expect(await reload(200)).toBe(103);
+    expect(await reload(200, [], true)).toBe(203);
+    expect(await reload(301, ['a'])).toBe(303);
+  });
 });

@@ -26,6 +26,20 @@ describe('the last known place', () => {
     expect(place.current).toMatchObject({ replicas: 3, position: 2 });
   });
 
+  it('is the newer one of two among as many replicas, or among more, however soon it is given', () => {
+    const place = new LastKnownPlace();
+    const given = [
+      { replicas: 2, position: 1 },
+      { replicas: 2, position: 0 },
+      { replicas: 3, position: 2 },
+      { replicas: 3, position: 0 },
+    ];
+    for (const [atMs, each] of given.entries()) {
+      place.note(each, atMs);
+      expect(place.current).toMatchObject(each);
+    }
+  });
+
   it('is among fewer replicas only after those that are missing were silent for ten seconds', () => {
     const place = new LastKnownPlace();
     place.note({ replicas: 3, position: 2 }, 0);

@@ -26,11 +26,12 @@ export function shareOf(limit: number, { replicas, position }: ReplicaPlace): nu
  * empty has not heard from all replicas yet.
  */
 export class LastKnownPlace {
+  /** The one among most replicas first: a new place replaces all that are not among more. */
   #given: readonly (ReplicaPlace & { readonly atMs: number })[] = [];
 
   /** Undefined until a place is given. */
   get current(): ReplicaPlace | undefined {
-    return this.#given.toSorted((one, other) => other.replicas - one.replicas)[0];
+    return this.#given[0];
   }
 
   /**

@@ -9,12 +9,15 @@ function setUp() {
   const tried: string[] = [];
   const taken: string[] = [];
   const givenUp: string[] = [];
-  const state = { away: false, refused: '' };
+  const options: unknown[] = [];
+  const state = { away: false, refused: '', answers: Promise.resolve() };
   const leases = new Leases({
     broker: {
       acquire: async () => expect.fail('not expected here'),
-      report: async ({ requestId = '' }) => {
+      report: async ({ requestId = '' }, given) => {
         tried.push(requestId);
+        options.push(given);
+        await state.answers;
         if (state.away || requestId === state.refused) throw new RpcError('unavailable', 'away');
         taken.push(requestId);
         return { $typeName: 'gateway.pool.v1.ReportResponse' };
@@ -28,7 +31,7 @@ function setUp() {
     leases[Symbol.dispose]();
     vi.useRealTimers();
   });
-  return { leases, tried, taken, givenUp, state };
+  return { leases, tried, options, taken, givenUp, state };
 }
 
 function endOf(requestId: string): ReportRequestInit {
@@ -64,13 +67,35 @@ describe('the report of how an attempt ended', () => {
     expect([taken.toSorted(), givenUp]).toEqual([['r2', 'r3'], []]);
   });
 
+  it('asks one thing at a time of a broker that answers slowly, within the time limit of a call', async () => {
+    const { leases, tried, options, taken, state } = setUp();
+    state.away = true;
+    for (const requestId of ['r1', 'r2']) await leases.report(endOf(requestId));
+    const answers = Promise.withResolvers<void>();
+    Object.assign(state, { away: false, answers: answers.promise });
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(tried).toEqual(['r1', 'r2', 'r1']);
+    answers.resolve();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(taken).toEqual(['r1', 'r2']);
+    expect(new Set(options.map((given) => JSON.stringify(given)))).toEqual(new Set(['{"timeoutMs":1000}']));
+  });
+
+  it('tries no other report in the same moment when the broker takes none', async () => {
+    const { leases, tried, state } = setUp();
+    state.away = true;
+    for (const requestId of ['r1', 'r2']) await leases.report(endOf(requestId));
+    await vi.advanceTimersByTimeAsync(500);
+    expect(tried).toEqual(['r1', 'r2', 'r1', 'r2']);
+  });
+
   it('gives up after half a minute, and says so once', async () => {
     const { leases, tried, givenUp, state } = setUp();
     state.away = true;
     await leases.report(endOf('r1'));
-    await vi.advanceTimersByTimeAsync(29_000);
+    await vi.advanceTimersByTimeAsync(29_999);
     expect(givenUp).toEqual([]);
-    await vi.advanceTimersByTimeAsync(2_000);
+    await vi.advanceTimersByTimeAsync(1);
     expect(givenUp).toEqual(['r1']);
     const { length } = tried;
     await vi.advanceTimersByTimeAsync(60_000);
@@ -91,6 +116,7 @@ describe('the report of how an attempt ended', () => {
     const { leases, tried, givenUp, state } = setUp();
     state.away = true;
     await leases.report(endOf('r1'));
+    leases[Symbol.dispose]();
     leases[Symbol.dispose]();
     await vi.advanceTimersByTimeAsync(10_000);
     expect([tried, givenUp]).toEqual([['r1'], ['r1']]);

@@ -20,8 +20,8 @@ function setUp() {
         setTimeout(tooLate, options.timeoutMs);
         return answer.promise;
       },
-      report: async ({ requestId, attempt }) => {
-        reported.push([requestId, attempt?.lease?.leaseId, attempt?.report?.result]);
+      report: async ({ requestId, affinityKey, attempt }) => {
+        reported.push([requestId, affinityKey, attempt?.lease?.leaseId, attempt?.report?.result]);
         return { $typeName: 'gateway.pool.v1.ReportResponse' };
       },
       renewLeases: async () => expect.fail('not expected here'),
@@ -54,7 +54,7 @@ describe('the call that asks for an account', () => {
     await vi.advanceTimersByTimeAsync(5_000);
     answer.resolve(leased);
     await vi.advanceTimersByTimeAsync(0);
-    expect(reported).toEqual([['r', 'l', AttemptResult.CANCELLED]]);
+    expect(reported).toEqual([['r', '', 'l', AttemptResult.CANCELLED]]);
   });
 
   it('has nothing to give back after a late answer without a lease', async () => {

@@ -2,7 +2,7 @@ import { ManualClock } from '@gateway/time';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MemoryPoolStore } from './memory-pool-store.ts';
-import type { NewLease } from './pool-store.ts';
+import { maxCallers, type NewLease, readApart } from './pool-store.ts';
 
 const leaseTtlMs = 100;
 const callerMemoryMs = 60;
@@ -159,5 +159,128 @@ describe('the leases of a single process', () => {
     expect(await settle(other, 'mine')).toBe('settled before');
     expect((await other.readAccounts(['p/a'], leaseTtlMs))[0]?.inFlight).toBe(1);
     expect(await settle(one, 'mine')).toBe('settled');
+  });
+});
+
+describe('the store of a single process', () => {
+  const shares = { leaseTtlMs, callerMemoryMs };
+
+  it('shows a pool as its parts do, with and without a session and a caller', async () => {
+    const clock = new ManualClock(1_000);
+    const store = new MemoryPoolStore(clock);
+    const lease = { pool: 'p', model: 'm', caller: 'c', leaseTtlMs, maxConcurrency: 9 };
+    for (const [n, accountId] of ['p/a', 'p/a', 'p/b'].entries()) {
+      await store.takeLease({ ...lease, accountId, leaseId: `lease ${n}` });
+    }
+    await store.bind('session', 'p/b', 1_000);
+    await store.bind('', 'p/a', 1_000);
+    for (const affinityId of ['', 'session', 'other']) {
+      for (const caller of ['', 'c', 'd']) {
+        const question = { ...shares, accountIds: ['p/a', 'p/b', 'p/c'], pool: 'p', affinityId, caller };
+        const view = await store.readPoolView(question);
+        expect(view).toEqual(await readApart(store, question));
+        expect(view.accounts.map(({ inFlight }) => inFlight)).toEqual([2, 1, 0]);
+        expect(view.boundAccountId).toBe(affinityId === 'session' ? 'p/b' : undefined);
+        expect(view.callerShare?.inFlight).toBe({ '': undefined, c: 3, d: 0 }[caller]);
+      }
+    }
+    clock.advanceMs(leaseTtlMs);
+    const question = { ...shares, accountIds: ['p/a'], pool: 'p', affinityId: '', caller: 'c' };
+    expect(await store.readPoolView(question)).toMatchObject({
+      ...{ accounts: [{ inFlight: 0 }], callerShare: { inFlight: 0 } },
+    });
+  });
+
+  it('counts a caller until it has not asked for as long as callers are remembered', async () => {
+    const clock = new ManualClock(0);
+    const store = new MemoryPoolStore(clock);
+    const callersSeenBy = async (caller: string) => (await store.shareOf({ ...shares, pool: 'p', caller })).callers;
+    expect(await callersSeenBy('c')).toBe(1);
+    clock.advanceMs(callerMemoryMs - 1);
+    expect(await callersSeenBy('d')).toBe(2);
+    clock.advanceMs(1);
+    expect(await callersSeenBy('d')).toBe(1);
+  });
+
+  it('counts no more than ten thousand callers, and forgets those that asked first', async () => {
+    const store = new MemoryPoolStore(new ManualClock(0));
+    const ask = (caller: number) => store.shareOf({ ...shares, pool: 'p', caller: `caller ${caller}` });
+    for (let n = 1; n < maxCallers; n++) await ask(n);
+    expect((await ask(maxCallers)).callers).toBe(maxCallers);
+    expect((await ask(maxCallers + 1)).callers).toBe(maxCallers);
+    expect((await ask(2)).callers).toBe(maxCallers);
+  });
+
+  it('keeps a binding for its time to live, and no longer', async () => {
+    const clock = new ManualClock(1_000);
+    const store = new MemoryPoolStore(clock);
+    await store.bind('session', 'p/a', 1_000);
+    await store.bind('session', 'p/b', 9_000);
+    await store.unbind('session', 'p/b');
+    clock.advanceMs(999);
+    expect(await store.boundAccount('session')).toBe('p/a');
+    clock.advanceMs(1);
+    expect(await store.boundAccount('session')).toBeUndefined();
+    await store.bind('session', 'p/b', 1_000);
+    await store.unbind('session', 'p/b');
+    expect(await store.boundAccount('session')).toBeUndefined();
+  });
+
+  it('says whether a change of health changed anything', async () => {
+    const store = new MemoryPoolStore(new ManualClock(0));
+    expect(await store.changeHealth('p/a', (health) => ({ ...health }))).toBe(true);
+    expect(await store.changeHealth('p/a', (health) => health)).toBe(false);
+    expect(await store.changeHealth('p/a', () => undefined)).toBe(false);
+    expect(await store.changePoolHealth('p', (health) => ({ ...health }))).toBe(true);
+    expect(await store.changePoolHealth('p', (health) => health)).toBe(false);
+  });
+
+  it('renews a lease for its time to live, and lets one of two accounts go without the other', async () => {
+    const clock = new ManualClock(0);
+    const store = new MemoryPoolStore(clock);
+    const lease = (leaseId: string) => ({
+      ...{ leaseId, pool: 'p', model: 'm', caller: 'c', leaseTtlMs },
+      accountId: 'p/a',
+    });
+    const inFlight = async () => (await store.readAccounts(['p/a'], leaseTtlMs))[0]?.inFlight;
+    for (const leaseId of ['one', 'two']) await store.takeLease({ ...lease(leaseId), maxConcurrency: 2 });
+    clock.advanceMs(leaseTtlMs - 1);
+    await store.renewLease(lease('one'));
+    expect([await inFlight(), store.hasLease('one'), store.hasLease('two')]).toEqual([2, true, true]);
+    clock.advanceMs(1);
+    expect([await inFlight(), store.hasLease('one'), store.hasLease('two')]).toEqual([1, true, false]);
+    clock.advanceMs(leaseTtlMs - 2);
+    expect(await inFlight()).toBe(1);
+    clock.advanceMs(1);
+    expect([await inFlight(), store.hasLease('one')]).toEqual([0, false]);
+  });
+
+  it('gives the place of a lease that expired to the next request', async () => {
+    const clock = new ManualClock(1_000);
+    const store = new MemoryPoolStore(clock);
+    const lease = { pool: 'p', model: 'm', caller: 'c', leaseTtlMs, accountId: 'p/a', maxConcurrency: 1 };
+    expect(await store.takeLease({ ...lease, leaseId: 'one' })).toBe(true);
+    clock.advanceMs(leaseTtlMs - 1);
+    expect(await store.takeLease({ ...lease, leaseId: 'two' })).toBe(false);
+    clock.advanceMs(1);
+    expect(await store.takeLease({ ...lease, leaseId: 'two' })).toBe(true);
+  });
+
+  it('takes a lease that is renewed after it expired for one of unknown start, a time to live ago', async () => {
+    const clock = new ManualClock(1_000);
+    const store = new MemoryPoolStore(clock);
+    const lease = { pool: 'p', model: 'm', caller: '', leaseTtlMs, accountId: 'p/a', leaseId: 'one' };
+    await store.takeLease({ ...lease, maxConcurrency: 1 });
+    clock.advanceMs(leaseTtlMs + 50);
+    await store.renewLease(lease);
+    expect(await store.settleLease('p/a', lease)).toMatchObject({ leasedAtMs: 1_050 });
+  });
+
+  it('limits no caller that is not named', async () => {
+    const store = new MemoryPoolStore(new ManualClock(1_000));
+    const lease = { pool: 'p', model: 'm', leaseTtlMs, accountId: 'p/a', maxConcurrency: 9, maxPerCaller: 1 };
+    const take = (caller: string, leaseId: string) => store.takeLease({ ...lease, caller, leaseId });
+    expect([await take('', 'one'), await take('', 'two')]).toEqual([true, true]);
+    expect([await take('c', 'three'), await take('c', 'four')]).toEqual([true, false]);
   });
 });

@@ -57,23 +57,58 @@ describe('an event', () => {
     expect(read({ provider: '', model: '', outcome: LedgerOutcome.LOST })).toBeTypeOf('object');
   });
 
+  it('may have texts of 512 characters, and be admitted at the first instant of 1970', () => {
+    const longest = 'x'.repeat(512);
+    expect(read({ requestId: longest, model: longest, admittedAt: timestampFromMs(0) })).toMatchObject({
+      ...{ request_id: longest, model: longest, admitted_at_ms: 0 },
+    });
+  });
+
   it.each([
-    ['no request id', { requestId: '' }],
-    ['no token id', { tokenId: '' }],
-    ['no moment', { admittedAt: undefined }],
-    ['a moment beyond all counting', { admittedAt: create(TimestampSchema, { seconds: 2n ** 62n }) }],
-    ['no outcome', { outcome: LedgerOutcome.UNSPECIFIED }],
-    ['an outcome of a later release', { outcome: laterOutcome }],
-    ['a day that does not exist', { localDay: '2026-02-30' }],
-    ['a day in another form', { localDay: '20-11-2026' }],
-    ['a negative count', { outputTokens: -1n }],
-    ['an absurd count', { inputTokens: 2n ** 53n }],
-    ['a count just beyond those that adapters take', { outputTokens: 2n ** 40n + 1n }],
-    ['a text with NUL', { model: 'a\0b' }],
-    ['a text that is no Unicode', { model: '\ud800' }],
-    ['a text without end', { provider: 'x'.repeat(513) }],
-    ['an account with NUL', { accountId: 'messages/a\0b' }],
-  ])('with %s can not be stored', (_name, changes) => {
-    expect(read(changes)).toBeTypeOf('string');
+    [LedgerOutcome.COMPLETED, 'completed'],
+    [LedgerOutcome.ABORTED, 'aborted'],
+    [LedgerOutcome.FAILED, 'failed'],
+    [LedgerOutcome.LOST, 'lost'],
+    [LedgerOutcome.GIVEN_UP, 'given_up'],
+  ])('with outcome %i is stored as %s, with counts that are estimated or not', (outcome, stored) => {
+    expect(read({ outcome })).toMatchObject({ outcome: stored, estimated: 1 });
+    expect(read({ outcome, estimated: false })).toMatchObject({ outcome: stored, estimated: 0 });
+  });
+
+  it.each([
+    ['no request id', { requestId: '' }, 'request_id is empty'],
+    ['no token id', { tokenId: '' }, 'token_id is empty'],
+    ['no moment', { admittedAt: undefined }, 'admittedAt is not a time'],
+    ['a moment before 1970', { admittedAt: timestampFromMs(-1) }, 'admittedAt is not a time'],
+    [
+      'a moment beyond all counting',
+      { admittedAt: create(TimestampSchema, { seconds: 2n ** 62n }) },
+      'admittedAt is not a time',
+    ],
+    ['no outcome', { outcome: LedgerOutcome.UNSPECIFIED }, 'outcome is unknown'],
+    ['an outcome of a later release', { outcome: laterOutcome }, 'outcome is unknown'],
+    ['a day that does not exist', { localDay: '2026-02-30' }, 'localDay is not a day'],
+    ['a day in another form', { localDay: '20-11-2026' }, 'localDay is not a day'],
+    ['a negative count', { outputTokens: -1n }, 'outputTokens is not a number of tokens'],
+    ['an absurd count', { inputTokens: 2n ** 53n }, 'inputTokens is not a number of tokens'],
+    [
+      'a count just beyond those that adapters take',
+      { outputTokens: 2n ** 40n + 1n },
+      'outputTokens is not a number of tokens',
+    ],
+    ['a text with NUL', { model: 'a\0b' }, 'model is a text that cannot be stored'],
+    ['a text that is no Unicode', { model: '\ud800' }, 'model is a text that cannot be stored'],
+    ['a text without end', { provider: 'x'.repeat(513) }, 'provider is a text that cannot be stored'],
+    ['an account with NUL', { accountId: 'messages/a\0b' }, 'accountId is a text that cannot be stored'],
+    ['a requestId without end', { requestId: 'x'.repeat(513) }, 'requestId is a text that cannot be stored'],
+    ['a tokenId without end', { tokenId: 'x'.repeat(513) }, 'tokenId is a text that cannot be stored'],
+    ['a endpoint without end', { endpoint: 'x'.repeat(513) }, 'endpoint is a text that cannot be stored'],
+    ['a model without end', { model: 'x'.repeat(513) }, 'model is a text that cannot be stored'],
+    ['a accountId without end', { accountId: 'x'.repeat(513) }, 'accountId is a text that cannot be stored'],
+    ['a negative inputTokens', { inputTokens: -1n }, 'inputTokens is not a number of tokens'],
+    ['a negative cachedTokens', { cachedTokens: -1n }, 'cachedTokens is not a number of tokens'],
+    ['a negative reasoningTokens', { reasoningTokens: -1n }, 'reasoningTokens is not a number of tokens'],
+  ])('with %s can not be stored, and says why', (_name, changes, reason) => {
+    expect(read(changes)).toBe(reason);
   });
 });

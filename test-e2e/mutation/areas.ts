@@ -1,0 +1,50 @@
+/** Code whose tests are tested: a change of one operator, value or branch must fail one of them. */
+export interface Area {
+  /** Globs of the files that are changed, from the root of the repository. */
+  readonly mutate: readonly string[];
+  /** Globs of the tests that must notice: quick ones, because they run for each change. */
+  readonly tests: readonly string[];
+}
+
+export const areas: Readonly<Record<string, Area>> = {
+  windows: {
+    mutate: ['libs/limits/src/{decide,limit-store,memory-limit-store,minute-window,replica-share}.ts'],
+    tests: [
+      'libs/limits/src/{decide,limit-store,memory-limit-store,minute-window,replica-share}.test.ts',
+      'services/limiter/test/limit-store{,-bounds}.test.ts',
+    ],
+  },
+  outages: {
+    mutate: ['libs/limits/src/{fallback-limits,heartbeats,kept-settles,partial-return}.ts'],
+    tests: [
+      'libs/limits/src/{fallback-limits,kept-settles}.test.ts',
+      'services/limiter/src/store/fallback-limit-store.test.ts',
+    ],
+  },
+  limiter: {
+    mutate: ['services/limiter/src/ledger/*.ts', 'services/limiter/src/store/{embedded,fallback}-limit-store.ts'],
+    tests: ['services/limiter/src/{ledger,store}/*.test.ts'],
+  },
+  outbox: {
+    mutate: ['services/edge-router/src/usage/{outbox*,send-batch}.ts'],
+    tests: ['services/edge-router/src/usage/{outbox,outbox-events,outbox-file-rows,outbox-row,send-batch}.test.ts'],
+  },
+  ingest: {
+    mutate: ['services/usage-ingest/src/{recording,store}/*.ts'],
+    tests: [
+      'services/usage-ingest/src/{recording,store}/*.test.ts',
+      'services/usage-ingest/test/{add-entries,reconcile,record,request-log}.test.ts',
+    ],
+  },
+  leases: {
+    mutate: ['services/edge-router/src/attempts/leases.ts', 'services/pool-broker/src/store/memory-pool-store.ts'],
+    tests: [
+      'services/edge-router/src/attempts/{attempt-reporter,late-leases,lease-renewals}.test.ts',
+      'services/pool-broker/src/store/*.test.ts',
+      'services/pool-broker/test/pool-store.test.ts',
+    ],
+  },
+};
+
+/** The lowest share of changes, in percent, that tests must notice. */
+export const leastScore = 90;
