@@ -103,7 +103,7 @@ export const valuesSchema = z.strictObject({
       ),
     })
     .prefault({})
-    .describe('Names of existing Secrets: the chart creates none. Each comment names the keys of a Secret.'),
+    .describe('Names of existing Secrets: the chart creates none. Each comment names the keys that a Secret must have.'),
   pods: z
     .strictObject({
       annotations: annotations.default({}),
@@ -209,7 +209,7 @@ export const valuesSchema = z.strictObject({
     })
     .prefault({})
     .describe(
-      'The console and the admin API. Add its host to ADMIN_ALLOWED_HOSTS in services.admin.settings (small form: in settings), and the controller to networkPolicies.operators.',
+      'The console and the admin API. Set ADMIN_PUBLIC_URL to https:// and its host in services.admin.settings (small form: in settings), and add the controller to networkPolicies.operators.',
     ),
   gatewayApi: z
     .strictObject({
