@@ -204,12 +204,20 @@ interface Providers {
   readonly simulatorUrl: string | undefined;
 }
 
-/** The configured accounts; otherwise simulated ones, which `stack` stops. */
+/**
+ * The file of GATEWAY_CONFIG, even without an account: accounts may be in the database. Without it,
+ * the accounts of the environment; otherwise simulated ones, which `stack` stops.
+ *
+ * @throws ConfigError with every problem of the file.
+ */
 async function chooseProviders(env: Environment, stack: AsyncDisposableStack): Promise<Providers> {
   const file = new EnvReader(env).optional('GATEWAY_CONFIG');
-  const configured = file === undefined ? defaultGatewayConfig(env) : loadGatewayFile(file, env);
-  if (configured.accounts.length > 0) {
-    return { gatewayConfigFile: file === undefined ? undefined : resolve(file), env: {}, simulatorUrl: undefined };
+  if (file !== undefined) {
+    loadGatewayFile(file, env);
+    return { gatewayConfigFile: resolve(file), env: {}, simulatorUrl: undefined };
+  }
+  if (defaultGatewayConfig(env).accounts.length > 0) {
+    return { gatewayConfigFile: undefined, env: {}, simulatorUrl: undefined };
   }
   const simulator = stack.use(await startSimulator());
   return {

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -119,6 +119,17 @@ describe('npm run start:services with accounts of its own', () => {
     const { stdout, stderr } = await gatewayctl(['token', 'create', '--label', 'by port'], shell);
     expect(stderr).not.toContain('database');
     expect((await chat({ baseUrl }, stdout.trim(), { model: 'gateway/claude' })).status).toBe(200);
+  });
+
+  it('takes its GATEWAY_CONFIG even if the file has no account, and simulates nothing', async () => {
+    const file = join(folder, 'without-accounts.yaml');
+    await writeFile(file, 'pools:\n  ours: { format: responses, owned_by: us, base_url: "http://127.0.0.1:9" }\n');
+    await using command = runStartServices({ ...(await settings()), GATEWAY_CONFIG: file });
+    const { adminUrls } = await welcomeOf(command);
+    expect(command.stdout()).not.toContain('simulated');
+    const shell = { GATEWAY_ADMIN_URL: adminUrls.admin, GATEWAY_ADMIN_TOKEN: adminToken };
+    const { stdout } = await gatewayctl(['config', 'show'], shell);
+    expect(stdout).toMatch(new RegExp(`^gateway\\.yaml +${file}$`, 'm'));
   });
 
   it('learns that PORT and ADMIN_PORT are the same', async () => {
