@@ -90,7 +90,7 @@ function commandLine({
     router.service(AccountService, {
       probeAccounts: () => {
         if (probes !== undefined) return { probes: [...probes] };
-        throw new ConnectError('Your role does not allow this.', Code.PermissionDenied);
+        throw new ConnectError('You are eva (viewer).', Code.PermissionDenied);
       },
     });
   };
@@ -303,7 +303,7 @@ describe('gatewayctl doctor', () => {
   it('with --probe, says that the role does not allow it', async () => {
     const { exitCode, lines } = await commandLine().run('doctor', '--probe');
     expect(exitCode).toBe(1);
-    expect(lines.at(-1)).toMatch(/^✗ gateway +.*Your role does not allow this\./);
+    expect(lines.at(-1)).toMatch(/^✗ gateway +.*You are eva \(viewer\)\./);
   });
 
   it('says which token is refused, and looks no further', async () => {
