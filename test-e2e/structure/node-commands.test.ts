@@ -40,7 +40,7 @@ describe('a command that runs a source', () => {
   });
 });
 
-/** They have their own Node: a client's project, and a page that says where `node` must come from. */
+/** A client's project has its own Node, and CONTRIBUTING.md says where `node` comes from. */
 const exceptions: ReadonlySet<string> = new Set(['docs/limiter/clients.md', 'CONTRIBUTING.md']);
 
 function bareCommands(place: string, text: string): readonly string[] {

@@ -111,7 +111,7 @@ function identityText(caller: Caller): string {
 
 function needText(what: string, permission: Permission | undefined): string {
   const role = typeof permission === 'number' ? roleNameOf(permission) : undefined;
-  return role === undefined ? `Nobody may call ${what}.` : `${what} needs the role ${role}.`;
+  return role === undefined ? `No one may call ${what}.` : `${what} needs the role ${role}.`;
 }
 
 type CheckedCall = Pick<HandlerContext, 'requestHeader' | 'signal'> & {

@@ -24,7 +24,7 @@ interface World {
   readonly clockOffMs?: number;
   readonly status?: number;
   readonly isSignedIn?: boolean;
-  /** Why nobody can sign in, as the admin service says it. */
+  /** Why no one can sign in, as the admin service says it. */
   readonly signInFailure?: ConnectError;
   /** Why the admin service is not ready. */
   readonly unreadiness?: string;
@@ -139,7 +139,7 @@ describe('gatewayctl doctor', () => {
     expect(lines).toContain('! gateway       The ledger is behind.');
   });
 
-  it('says why nobody can sign in, and why the admin service is not ready', async () => {
+  it('says why no one can sign in, and why the admin service is not ready', async () => {
     const signInFailure = new ConnectError('The database does not answer.', Code.Unavailable);
     const unreadiness = 'DATABASE_URL: the database does not answer';
     const { exitCode, lines } = await commandLine({ signInFailure, unreadiness }).run('doctor');
