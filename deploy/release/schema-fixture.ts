@@ -17,7 +17,8 @@ import { freePorts, ManagedProcess, startPostgres } from '@gateway/testkit';
 
 const root = join(import.meta.dirname, '../..');
 const [version = ''] = process.argv.slice(2);
-if (!/^\d+\.\d+\.\d+$/.test(version)) throw new Error('Give the version: node deploy/release/schema-fixture.ts 0.2.0');
+if (!/^\d+\.\d+\.\d+$/.test(version))
+  throw new Error('Give the version: npx node deploy/release/schema-fixture.ts 0.2.0');
 
 /** Keys that only decrypt these fixtures. */
 const keys = {

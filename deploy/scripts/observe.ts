@@ -33,6 +33,18 @@ const targetsSchema = z.object({
   }),
 });
 
+const helpText = `npm run observe -- [options]
+
+Starts a Prometheus beside a gateway on this machine, with the rules for alerts. Ctrl-C ends it.
+
+  --targets <service>=<address>  the ADMIN_PORT of a service, several with commas; npm run start:services
+                                 prints them (gateway=http://127.0.0.1:9090, which is npm start)
+  --port <port>                  the port of Prometheus (9091)
+  --data <folder>                keeps the data of Prometheus
+  --certificates <folder>        for targets that begin with https:// (${defaultCertificateFolder})
+  --help                         prints this text
+`;
+
 try {
   await observe();
 } catch (thrown) {
@@ -43,12 +55,17 @@ try {
 async function observe(): Promise<void> {
   const { values } = parseArgs({
     options: {
+      help: { type: 'boolean', short: 'h', default: false },
       targets: { type: 'string', multiple: true, default: ['gateway=http://127.0.0.1:9090'] },
       port: { type: 'string', default: '9091' },
       data: { type: 'string' },
       certificates: { type: 'string', default: defaultCertificateFolder },
     },
   });
+  if (values.help) {
+    process.stdout.write(helpText);
+    return;
+  }
   const jobs = readTargets(values.targets, values.certificates);
   using stop = new StopSignal();
   await using stack = new AsyncDisposableStack();

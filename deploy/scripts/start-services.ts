@@ -1,6 +1,8 @@
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import {
+  type BackendSetting,
+  backendText,
   checkAll,
   checkPorts,
   defaultGatewayConfig,
@@ -16,13 +18,15 @@ import {
   type ServiceOrder,
   type ServiceReport,
   type ServicesStarted,
+  serviceNames,
   startBackends,
+  type TestBackends,
 } from '@gateway/testkit';
 import { createTokenText } from '@gateway/tokens';
 import { defaultCertificateFolder, ensureDevCertificates } from './dev-certificates.ts';
 import { issueToken } from './issue-token.ts';
 import { type RunningServices, runServices } from './run-services.ts';
-import { printEnd, printLine, printProgress, welcomeText } from './welcome.ts';
+import { printEnd, printLine, printProgress, type Welcome, welcomeText } from './welcome.ts';
 
 // Starts every service in a process of its own on this machine, for trying the gateway as it runs
 // in production. If the address of a server is not given (REDIS_URL, NATS_URL, DATABASE_URL), it is
@@ -35,8 +39,21 @@ import { printEnd, printLine, printProgress, welcomeText } from './welcome.ts';
 // `--set edge-router.NAME=value` is a setting of one service only. Through an IPC channel a program
 // gets the list of processes, and kills, pauses and restarts them.
 
+const helpText = `npm run start:services -- [options]
+
+Starts each service in a process of its own, with Redis, NATS and Postgres, for trials on this machine.
+Settings are environment variables: docs/operate/running.md.
+
+  --tls                       services speak TLS with each other
+  --certificates <folder>     where their certificates are, and are created (${defaultCertificateFolder})
+  --replicas <service>=<n>    starts a service several times
+  --set <service>.NAME=value  a setting of one service only
+  --help                      prints this text
+`;
+
 try {
-  await runUntilStopped(process.env);
+  if (readFlags().isHelp) process.stdout.write(helpText);
+  else await runUntilStopped(process.env);
 } catch (thrown) {
   process.stderr.write(`${startFailureText('The gateway', thrown)}\n`);
   process.exitCode = 1;
@@ -81,6 +98,7 @@ interface Settings {
   readonly dataFolder: string | undefined;
   /** DRAIN_TIMEOUT_SECONDS (10): how long running requests may continue after Ctrl-C. */
   readonly drainTimeoutSeconds: number;
+  readonly isHelp: boolean;
   readonly certificates: string | undefined;
   readonly replicas: ReadonlyMap<string, number>;
   readonly envOf: ReadonlyMap<string, Readonly<Record<string, string>>>;
@@ -112,9 +130,10 @@ function readSettings(env: Environment): Settings {
   return settings;
 }
 
-function readFlags(): Pick<Settings, 'replicas' | 'envOf' | 'certificates'> {
+function readFlags(): Pick<Settings, 'isHelp' | 'replicas' | 'envOf' | 'certificates'> {
   const { values } = parseArgs({
     options: {
+      help: { type: 'boolean', short: 'h', default: false },
       tls: { type: 'boolean' },
       certificates: { type: 'string', default: defaultCertificateFolder },
       replicas: { type: 'string', multiple: true },
@@ -128,7 +147,8 @@ function readFlags(): Pick<Settings, 'replicas' | 'envOf' | 'certificates'> {
     envOf.set(service, { ...envOf.get(service), [name]: value });
   }
   const certificates = values.tls === true ? resolve(values.certificates) : undefined;
-  return { certificates, replicas: new Map(counts.map(([service = '', count]) => [service, Number(count)])), envOf };
+  const replicas = new Map(counts.map(([service = '', count]) => [service, Number(count)]));
+  return { isHelp: values.help, certificates, replicas, envOf };
 }
 
 /** Starts everything in the order of dependencies; `stack` stops it. Returns the welcome. */
@@ -164,9 +184,18 @@ async function start(
   const limits = { label: 'first token', requestsPerMinute: 60, tokensPerDay: 1_000_000n };
   const token = settings.isDatabaseShared ? undefined : await issueToken(first.identity.grpcUrl, limits, certificates);
   takeOrders(services);
+  startEndedOnSignal(services, stack);
   const { adminToken, isAdminTokenGiven } = settings;
   const signInWith = isAdminTokenGiven ? 'ADMIN_TOKEN' : adminToken;
-  return welcomeText({ services: first, simulatorUrl: providers.simulatorUrl, token, signInWith, certificates });
+  const { simulatorUrl } = providers;
+  return welcomeText({
+    services: first,
+    addresses: addressesOf(env, backends),
+    simulatorUrl,
+    token,
+    signInWith,
+    certificates,
+  });
 }
 
 /**
@@ -188,6 +217,32 @@ function takeOrders(services: RunningServices): void {
   report({ kind: 'started', replicas });
 }
 
+/** SIGUSR2 starts every process again that has ended, with its ports and its settings. */
+function startEndedOnSignal(services: RunningServices, stack: AsyncDisposableStack): void {
+  const startEnded = () => {
+    for (const name of serviceNames) {
+      for (const { process } of services[name].filter((each) => each.process.pid === undefined)) {
+        process.restart().then(
+          () => printProgress(`${name} runs again as process ${process.pid}`),
+          (thrown) => printProgress(`${name} can't start again: ${thrown instanceof Error ? thrown.message : thrown}`),
+        );
+      }
+    }
+  };
+  process.on('SIGUSR2', startEnded);
+  stack.defer(() => void process.off('SIGUSR2', startEnded));
+}
+
+/** Where the servers listen. An address that the operator has set may contain a password. */
+function addressesOf(env: Environment, { redisUrl, natsUrl, postgresUrl }: TestBackends): Welcome['addresses'] {
+  const shown = (setting: BackendSetting, url: string) => (env[setting] ? backendText(setting, url) : url);
+  return {
+    REDIS_URL: shown('REDIS_URL', redisUrl),
+    NATS_URL: shown('NATS_URL', natsUrl),
+    DATABASE_URL: shown('DATABASE_URL', postgresUrl),
+  };
+}
+
 function pidOf(process: { readonly pid: number | undefined } | undefined) {
   return process?.pid === undefined ? {} : { pid: process.pid };
 }
@@ -204,12 +259,20 @@ interface Providers {
   readonly simulatorUrl: string | undefined;
 }
 
-/** The configured accounts; otherwise simulated ones, which `stack` stops. */
+/**
+ * The file of GATEWAY_CONFIG, even without an account: accounts may be in the database. Without it,
+ * the accounts of the environment; otherwise simulated ones, which `stack` stops.
+ *
+ * @throws ConfigError with every problem of the file.
+ */
 async function chooseProviders(env: Environment, stack: AsyncDisposableStack): Promise<Providers> {
   const file = new EnvReader(env).optional('GATEWAY_CONFIG');
-  const configured = file === undefined ? defaultGatewayConfig(env) : loadGatewayFile(file, env);
-  if (configured.accounts.length > 0) {
-    return { gatewayConfigFile: file === undefined ? undefined : resolve(file), env: {}, simulatorUrl: undefined };
+  if (file !== undefined) {
+    loadGatewayFile(file, env);
+    return { gatewayConfigFile: resolve(file), env: {}, simulatorUrl: undefined };
+  }
+  if (defaultGatewayConfig(env).accounts.length > 0) {
+    return { gatewayConfigFile: undefined, env: {}, simulatorUrl: undefined };
   }
   const simulator = stack.use(await startSimulator());
   return {

@@ -7,6 +7,8 @@ import type { RunningService } from './run-services.ts';
 export interface Welcome {
   /** The first process of each. */
   readonly services: Readonly<Record<ServiceName, RunningService>>;
+  /** Where Redis, NATS and Postgres listen, by the variable of each. */
+  readonly addresses: Readonly<Record<'REDIS_URL' | 'NATS_URL' | 'DATABASE_URL', string>>;
   /** Absent on a shared database. */
   readonly token: string | undefined;
   /** The token of the first operator for the console. Empty: there are operators. */
@@ -18,7 +20,7 @@ export interface Welcome {
 }
 
 /** The text when the services run: their addresses, and a line to paste. */
-export function welcomeText({ services, token, signInWith, simulatorUrl, certificates }: Welcome): string {
+export function welcomeText({ services, addresses, token, signInWith, simulatorUrl, certificates }: Welcome): string {
   const { publicUrl: baseUrl = '' } = services['edge-router'];
   // For tests and the bench it may be left out.
   const admin = Object.keys(services).includes('admin') ? services.admin : undefined;
@@ -27,16 +29,19 @@ export function welcomeText({ services, token, signInWith, simulatorUrl, certifi
     `  The gateway listens on  ${baseUrl}`,
     ...consoleLines(admin, signInWith),
     ...providerLines(simulatorUrl),
-    ...(token === undefined ? [] : [`  Token                   ${token}`]),
+    `  Token                   ${token ?? 'npx gatewayctl token issue --label <name>'}`,
     '',
     serviceLine('  Services', '/livez /readyz /metrics', 'gRPC', 'process'),
     ...Object.entries(services).map(([name, service]) => lineOf(name, service)),
+    ...Object.entries(addresses).map(([variable, address]) => `    ${variable.padEnd(21)} ${address}`),
     '',
     '  Try it:',
     '',
     firstCurl(baseUrl, token, simulatorUrl === undefined ? undefined : 'gateway/sterk'),
     '',
     ...nextLines(admin, signInWith, certificates),
+    `  See metrics and alerts  ${observeCommand(services, certificates)}`,
+    `  Test a failure          kill -9 <process>, and to start it again: kill -USR2 ${process.pid}`,
     '',
     '',
   ];
@@ -64,6 +69,13 @@ function nextLines(
   });
 }
 
+/** It takes the certificates of the default folder without a flag. */
+function observeCommand(services: Welcome['services'], certificates: string | undefined): string {
+  const targets = Object.entries(services).map(([name, { adminUrl }]) => `${name}=${adminUrl}`);
+  const folder = certificates === undefined ? '' : ` --certificates ${certificates}`;
+  return `npm run observe -- --targets ${targets.join(',')}${folder}`;
+}
+
 function lineOf(name: string, { adminUrl, grpcUrl, process }: RunningService): string {
   // These serve no RPCs to other services.
   const grpc = name === 'edge-router' || name === 'admin' ? '-' : new URL(grpcUrl).host;
@@ -80,11 +92,14 @@ export function printLine(service: ServiceName, line: string): void {
 }
 
 /**
- * A service ended by itself. It is not restarted, so that a person who tries the gateway sees it
- * missing.
+ * A service ended by itself. It starts again only when it is asked to, so that a person who tries
+ * the gateway sees it missing.
  */
 export function printEnd(service: ServiceName, how: string): void {
-  print('start-services', `${service} ${how}. The others continue without it. Press Ctrl-C to stop them.`);
+  print(
+    'start-services',
+    `${service} ${how}. The others continue without it. Start it again: kill -USR2 ${process.pid}. Press Ctrl-C to stop all.`,
+  );
 }
 
 export function printProgress(text: string): void {

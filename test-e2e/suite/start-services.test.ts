@@ -1,10 +1,11 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Simulator, startSimulator } from '@gateway/simulator';
 import { freePort, serviceNames, type TestBackends } from '@gateway/testkit';
+import { roomMs } from '@gateway/testkit/room';
 import { createTokenText } from '@gateway/tokens';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chat } from '../client/chat.ts';
@@ -55,6 +56,11 @@ describe('npm run start:services with accounts of its own', () => {
     const operator = operatorByApi({ adminUrl: adminUrls.admin, adminToken: shown });
     expect(await operator.accountsOf('messages')).not.toEqual([]);
     for (const name of serviceNames) expect(() => process.kill(pids[name], 0)).not.toThrow();
+    expect(command.stdout()).toMatch(/^ +REDIS_URL +redis:\/\/127\.0\.0\.1:\d+$/m);
+    expect(command.stdout()).toMatch(/^ +NATS_URL +nats:\/\/127\.0\.0\.1:\d+$/m);
+    expect(command.stdout()).toMatch(/^ +DATABASE_URL +postgresql:\/\/postgres@127\.0\.0\.1:\d+\/postgres$/m);
+    const targets = serviceNames.map((name) => `${name}=${adminUrls[name]}`);
+    expect(command.stdout()).toContain(`npm run observe -- --targets ${targets.join(',')}\n`);
     process.kill(-command.pid, 'SIGINT');
     const { exitCode, stderr } = await command.ended;
     expect(exitCode).toBe(0);
@@ -119,6 +125,38 @@ describe('npm run start:services with accounts of its own', () => {
     const { stdout, stderr } = await gatewayctl(['token', 'create', '--label', 'by port'], shell);
     expect(stderr).not.toContain('database');
     expect((await chat({ baseUrl }, stdout.trim(), { model: 'gateway/claude' })).status).toBe(200);
+  });
+
+  it('takes its GATEWAY_CONFIG even if the file has no account, and simulates nothing', async () => {
+    const file = join(folder, 'without-accounts.yaml');
+    await writeFile(file, 'pools:\n  ours: { format: responses, owned_by: us, base_url: "http://127.0.0.1:9" }\n');
+    await using command = runStartServices({ ...(await settings()), GATEWAY_CONFIG: file });
+    const { adminUrls } = await welcomeOf(command);
+    expect(command.stdout()).not.toContain('simulated');
+    const shell = { GATEWAY_ADMIN_URL: adminUrls.admin, GATEWAY_ADMIN_TOKEN: adminToken };
+    const { stdout } = await gatewayctl(['config', 'show'], shell);
+    expect(stdout).toMatch(new RegExp(`^gateway\\.yaml +${file}$`, 'm'));
+  });
+
+  it('says how to start a killed service again, and does it', async () => {
+    await using command = runStartServices(await settings());
+    const { pids, adminUrls } = await welcomeOf(command);
+    expect(command.stdout()).toMatch(/^ +Token +npx gatewayctl token issue --label <name>$/m);
+    expect(command.stdout()).toMatch(/^ +REDIS_URL +Redis at \S+$/m);
+    process.kill(pids.limiter, 'SIGKILL');
+    await expect.poll(() => command.stderr()).toContain('limiter was ended by SIGKILL. The others continue');
+    const [, asked] = /Start it again: kill -USR2 (\d+)/.exec(command.stderr()) ?? [];
+    process.kill(Number(asked), 'SIGUSR2');
+    await expect.poll(() => command.stderr(), { timeout: roomMs(20_000) }).toMatch(/limiter runs again as process \d+/);
+    expect((await fetch(`${adminUrls.limiter}/readyz`)).status).toBe(200);
+  });
+
+  it.each(['start:services', 'observe'])('is explained, and not started, by --help: %s', async (script) => {
+    await using command = startNpmScript(script, {}, ['--help']);
+    const { exitCode, stdout } = await command.ended;
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain(`npm run ${script} -- [options]`);
+    expect(stdout).toContain('--certificates <folder>');
   });
 
   it('learns that PORT and ADMIN_PORT are the same', async () => {

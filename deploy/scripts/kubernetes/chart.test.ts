@@ -96,6 +96,22 @@ describe('the Helm chart', () => {
     expect(expected.find(({ kind }) => kind === 'Job')?.metadata?.name).toBe('migrate-2-0-0-rc-1');
   });
 
+  it.each(['full', 'small'])('takes a digest, which wins over the tag in every container: %s', (form) => {
+    const digest = `sha256:${'5e'.repeat(32)}`;
+    const image = { repository: 'registry.example.com/gateway', tag: '2.0.0', digest };
+    const rendered = render(valuesSchema.parse({ form, image }));
+    const images = podsIn(rendered).flatMap(({ spec }) =>
+      [...spec.initContainers, ...spec.containers].map((container) => container.image),
+    );
+    expect(new Set(images)).toEqual(new Set([`registry.example.com/gateway@${digest}`]));
+    const jobs = rendered.filter(({ kind }) => kind === 'Job').map(({ name }) => name);
+    expect(jobs).toEqual(form === 'full' ? [`migrate-sha256-${'5e'.repeat(21)}5`] : []);
+  });
+
+  it.each(['sha256:5e', '5e'.repeat(32), `sha256:${'5E'.repeat(32)}`])('refuses the digest %s', (digest) => {
+    expect(valuesSchema.safeParse({ image: { digest } }).success).toBe(false);
+  });
+
   it('is, in its small form, the manifests of other values', () => {
     const values = valuesSchema.parse({ ...otherValues, form: 'small' });
     const expected = [...smallManifests(values).values()].flat();

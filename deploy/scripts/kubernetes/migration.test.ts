@@ -26,4 +26,11 @@ describe('the migration', () => {
   ])('of %s is %s', (tag, name) => {
     expect(migrationJob(valuesSchema.parse({ image: { tag } })).metadata?.name).toBe(name);
   });
+
+  it('of a digest is named by it, whatever the tag says', () => {
+    const image = { tag: '2.0.0', digest: `sha256:${'0123456789abcdef'.repeat(4)}` };
+    expect(migrationJob(valuesSchema.parse({ image })).metadata?.name).toBe(
+      'migrate-sha256-0123456789abcdef0123456789abcdef0123456789a',
+    );
+  });
 });

@@ -56,6 +56,9 @@ export const valuesSchema = z.strictObject({
     .strictObject({
       repository: text(/^[a-z0-9][a-z0-9._\-/:]*$/, 'model-gateway').describe('One image contains every service.'),
       tag: text(/^[\w][\w.-]{0,127}$/, version),
+      digest: text(/^(sha256:[0-9a-f]{64})?$/, '').describe(
+        '`sha256:…`: identifies exactly what runs, and wins over `tag`. Empty: the image of `tag`.',
+      ),
       pullPolicy: z.enum(['Always', 'IfNotPresent', 'Never']).default('IfNotPresent'),
     })
     .prefault({}),

@@ -3,7 +3,7 @@ import { Metrics } from '@gateway/telemetry';
 import { createTestDatabase, freePort } from '@gateway/testkit';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { createDatabaseProbe } from '../src/index.ts';
+import { createDatabaseProbe, isDatabaseAway } from '../src/index.ts';
 import { migratePostgres, openPostgres } from '../src/postgres/open-postgres.ts';
 
 describe('a Postgres that stops answering', () => {
@@ -17,9 +17,13 @@ describe('a Postgres that stops answering', () => {
     const one = () => sql<{ one: number }>`select 1 as one`.execute(database);
     await one();
     expect(await isUp(metrics)).toBe('1');
+    const refused: unknown = await sql`select nothing`.execute(database).catch((thrown: unknown) => thrown);
+    expect([refused instanceof Error, isDatabaseAway(refused)]).toEqual([true, false]);
 
     path.freeze();
-    await expect(one()).rejects.toThrow(/timeout/);
+    const problem: unknown = await one().catch((thrown: unknown) => thrown);
+    expect(problem).toMatchObject({ message: expect.stringMatching(/timeout/) });
+    expect(isDatabaseAway(problem)).toBe(true);
     expect(await probe()).toMatch(/does not answer/);
     expect(await isUp(metrics)).toBe('0');
 

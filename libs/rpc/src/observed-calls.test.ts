@@ -148,7 +148,9 @@ describe('calls on a shared stream', () => {
 
   it('are counted where no replica can be reached', async () => {
     const channel = stack.use(openChannel('http://127.0.0.1:1', { metrics: metrics.client }));
-    await expect(channel.client(LimiterService).admit({})).rejects.toThrow('can be reached');
+    await expect(channel.client(LimiterService).admit({})).rejects.toThrow(
+      "The service at 127.0.0.1:1 can't be reached.",
+    );
     expect(await counted('client', admit, 'UNAVAILABLE')).toBe('1');
   });
 });

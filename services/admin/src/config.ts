@@ -93,7 +93,7 @@ function readAdminToken(reader: EnvReader): Secret | undefined {
   return new Secret(text);
 }
 
-const howToMakeToken = 'Create one with: node services/admin/src/main.ts --new-token';
+const howToMakeToken = 'Create one with: npx node services/admin/src/main.ts --new-token';
 
 /** Undefined without OIDC_ISSUER. */
 function readOidc(reader: EnvReader, publicUrl: string | undefined): OidcConfig | undefined {

@@ -30,6 +30,7 @@ import { signedIn } from './http/signed-in.ts';
 import { type AdminParts, type AdminPeers, type PeerName, peersOf } from './parts.ts';
 import { adminRoutes, sessionRoutes } from './routes.ts';
 import { boundedTexts } from './rpc/bounded-texts.ts';
+import { databaseError, databaseErrors } from './rpc/database-errors.ts';
 
 export interface AdminService extends Service {
   /** Answers all requests to the admin port besides health and metrics. */
@@ -85,9 +86,9 @@ export function createAdminService(
     openRoutes: sessionRoutes({ signIn, sessions, operators, oidcLabel: config.oidc?.label ?? '' }),
     check: (context) =>
       gate.check(context).catch((thrown) => {
-        throw connectErrorOf(thrown, context, onFault);
+        throw connectErrorOf(databaseError(thrown), context, onFault);
       }),
-    interceptors: [...serverInterceptors(metrics, onFault), boundedTexts, gate.endStreams],
+    interceptors: [...serverInterceptors(metrics, onFault), databaseErrors, boundedTexts, gate.endStreams],
     others: [
       Router().use('/export', signedIn(gate, Role.VIEWER)).use(exportRoutes(parts)),
       ...(provider === undefined

@@ -22,6 +22,12 @@ export function failureText(thrown: unknown, url: string): string {
   return lines.map((line) => `gatewayctl: ${line}`).join('\n');
 }
 
+/** What went wrong, for a line of `doctor` itself: it need not say to run it. */
+export function findingText(thrown: unknown, url: string): string {
+  const isAnswered = thrown instanceof ConnectError && thrown.cause === undefined;
+  return isAnswered && thrown.code === Code.Unavailable ? thrown.rawMessage : textOf(thrown, url);
+}
+
 function textOf(thrown: unknown, url: string): string {
   if (thrown instanceof ConnectError) return callText(thrown, url);
   return thrown instanceof Error ? thrown.message : String(thrown);

@@ -143,6 +143,15 @@ describe('the limiter service', () => {
     await expect(createLimiterFromEnvironment({}, runtime)).rejects.toThrow('REDIS_URL');
   });
 
+  it('names the Redis that it waits for', async () => {
+    const runtime = { logger: createLogger('limiter', 'silent'), metrics: new Metrics() };
+    await using service = await createLimiterFromEnvironment({ REDIS_URL: 'redis://:canary@127.0.0.1:9' }, runtime);
+    await service.start();
+    expect(await service.notReady()).toBe(
+      'the shared store has not been reached yet: Redis at 127.0.0.1:9 (REDIS_URL)',
+    );
+  });
+
   describe('with a usage ledger', () => {
     const getDayTotal = vi.fn<NonNullable<LimiterPeers['usageQuery']>['getDayTotal']>();
     const total = (totalTokens: bigint, includedRequestIds: string[] = []) => ({

@@ -5,7 +5,7 @@ import { type LimitStore, MemoryLimitStore } from '@gateway/limits';
 import { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import type { Client } from '@gateway/rpc';
 import { type Clock, systemClock } from '@gateway/time';
-import { type LimiterConfig, readStandAloneLimiterConfig } from './config.ts';
+import { type LimiterConfig, readStandAloneLimiterConfig, type StandAloneLimiterConfig } from './config.ts';
 import { DayTotals } from './ledger/day-totals.ts';
 import { createLimiterMetrics } from './metrics.ts';
 import { limiterRoutes } from './routes.ts';
@@ -64,5 +64,18 @@ export async function createLimiterFromEnvironment(env: Environment, runtime: Se
   const store = openSharedLimitStore(config, runtime, resources);
   const peers = { usageQuery: channel?.client(UsageQueryService) };
   const service = resources.use(createLimiterService(config, peers, runtime, { store }));
-  return { ...service, [Symbol.asyncDispose]: () => resources.disposeAsync() };
+  return {
+    ...service,
+    async notReady() {
+      const problem = await service.notReady();
+      return problem && `${problem}: ${storeText(config)}`;
+    },
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  };
+}
+
+/** "Redis at 127.0.0.1:6379 (REDIS_URL)" */
+function storeText({ redis: { place } }: StandAloneLimiterConfig): string {
+  const servers = place.servers.map(({ host, port }) => `${host}:${port}`).join(', ');
+  return `Redis at ${servers} (REDIS_URL)`;
 }

@@ -4,7 +4,7 @@ import { createLogger, Metrics } from '@gateway/telemetry';
 import { startRedis, type TestServer } from '@gateway/testkit';
 import { startRedisCluster, startRedisSentinels } from '@gateway/testkit/redis-groups';
 import { roomMs } from '@gateway/testkit/room';
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { sampleGateway } from '../src/__fixtures__/sample-gateway.ts';
 import { createPoolBrokerService } from '../src/service.ts';
 import { openSharedPoolStore } from '../src/store/fallback-pool-store.ts';
@@ -16,8 +16,8 @@ beforeEach(async () => {
   return () => redis[Symbol.asyncDispose]();
 });
 
-async function brokerOf(settings = redisAt(redis.url)) {
-  const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
+async function brokerOf(settings = redisAt(redis.url), logger = createLogger('test', 'silent')) {
+  const runtime = { logger, metrics: new Metrics() };
   const store = await openSharedPoolStore(settings, runtime);
   onTestFinished(() => store[Symbol.asyncDispose]());
   const service = createPoolBrokerService({ gateway: sampleGateway }, runtime, { store });
@@ -55,6 +55,19 @@ describe.each(goneIn)('a broker whose Redis %s', (_how, takeAway) => {
       { timeoutMs: roomMs(10_000) },
     );
     expect((await pools.listModels({})).models.map(({ id }) => id)).toContain('m');
+  });
+});
+
+describe('a broker without its Redis', () => {
+  it('logs the reason once, without a stack', async () => {
+    await redis.stop();
+    const logger = createLogger('test', 'silent');
+    const warn = vi.spyOn(logger, 'warn');
+    const { acquire } = await brokerOf(redisAt(redis.url), logger);
+    const said = () => warn.mock.calls.filter(([, text]) => text?.startsWith('Redis does not answer'));
+    await expect.poll(() => acquire().then(() => said().length)).toBe(1);
+    for (let n = 0; n < 20; n++) await acquire();
+    expect(said()).toEqual([[{ reason: expect.any(String) }, expect.any(String)]]);
   });
 });
 

@@ -11,7 +11,11 @@ app.kubernetes.io/part-of: model-gateway
 
 {{/* The image of every container. */}}
 {{- define "model-gateway.image" -}}
+{{- if .Values.image.digest -}}
+image: "{{ .Values.image.repository }}@{{ .Values.image.digest }}"
+{{- else -}}
 image: "{{ .Values.image.repository }}:{{ .Values.image.tag }}"
+{{- end }}
 imagePullPolicy: {{ .Values.image.pullPolicy }}
 {{- end }}
 

@@ -11,6 +11,8 @@ export function callFunction(name: string, args: readonly unknown[]): unknown {
 const functions: Readonly<Record<string, (...args: readonly unknown[]) => unknown>> = {
   add: (...terms) => terms.map(integerOf).reduce((sum, term) => sum + term, 0),
   and: (...values) => values.find((value) => !isTrue(value)) ?? values.at(-1),
+  // The value comes last, as it does through a pipe.
+  default: (usual, value) => (isTrue(value) ? value : usual),
   dict: (...pairs) =>
     Object.fromEntries(pairs.flatMap((key, index) => (index % 2 === 0 ? [[String(key), pairs[index + 1]]] : []))),
   eq: (one, other) => one === other,

@@ -50,11 +50,11 @@ export function migrationJob(values: Values): IJob {
 }
 
 /**
- * A Job can't be changed, so each version has its own: "migrate-0-1-0". A name has at most 63
- * characters.
+ * A Job can't be changed, so each image has its own: "migrate-0-1-0", "migrate-sha256-…". A name
+ * has at most 63 characters.
  */
-function jobName({ image: { tag } }: Values): string {
-  const words = tag.replaceAll(/[._-]+/g, '-').toLowerCase();
+function jobName({ image: { tag, digest } }: Values): string {
+  const words = (digest || tag).replaceAll(/[._:-]+/g, '-').toLowerCase();
   return `migrate-${words.slice(0, 50).replace(/-$/, '')}`;
 }
 

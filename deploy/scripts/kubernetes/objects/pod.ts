@@ -95,7 +95,8 @@ export const hardenedContainer = {
 
 /** The gateway's own image. */
 export function ownImage({ image }: Values): Pick<IContainer, 'image' | 'imagePullPolicy'> {
-  return { image: `${image.repository}:${image.tag}`, imagePullPolicy: image.pullPolicy };
+  const version = image.digest === '' ? `:${image.tag}` : `@${image.digest}`;
+  return { image: `${image.repository}${version}`, imagePullPolicy: image.pullPolicy };
 }
 
 export function secretVariable(name: string, secret: string, optional = false): IEnvVar {

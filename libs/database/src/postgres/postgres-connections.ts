@@ -1,6 +1,7 @@
 import { monotonicMs } from '@gateway/time';
 import type { PostgresCursor, PostgresPool, PostgresPoolClient, PostgresQueryResult } from 'kysely';
 import { type ClientConfig, Pool, type PoolClient, type PoolConfig } from 'pg';
+import { noteDatabaseAway } from '../database-away.ts';
 import type { PostgresAddress } from './database-url.ts';
 
 /**
@@ -53,12 +54,13 @@ export class PostgresConnections implements PostgresPool {
       }
     }
     this.#rules.onUsed?.(false);
-    if (problems.length === 1) throw problems[0];
+    const isAway = problems.every((problem) => !isAnswer(problem) || isServerGone(problem));
+    if (problems.length === 1) throw noted(problems[0], isAway);
     const texts = inOrder.map((pool, index) => {
       const problem = problems[index];
       return `${nameOf(pool.options)}: ${problem instanceof Error ? problem.message : String(problem)}`;
     });
-    throw new AggregateError(problems, texts.join('; '));
+    throw noted(new AggregateError(problems, texts.join('; ')), isAway);
   }
 
   async end(): Promise<void> {
@@ -126,7 +128,7 @@ class PostgresConnection implements PostgresPoolClient {
     // A statement sent now would wait behind the overdue answer, or reach a server that is shutting
     // down.
     if (this.#isGivenUp)
-      throw new Error('The connection was closed after a statement timeout or a shutdown of the server.');
+      throw noted(new Error('The connection was closed after a statement timeout or a shutdown of the server.'), true);
     // The statements with which Kysely begins and ends transactions.
     if (sql === 'begin' || sql.startsWith('start transaction')) return await this.#begin(sql);
     // Postgres accepts concurrent operations, such as CREATE INDEX CONCURRENTLY, only outside
@@ -174,19 +176,25 @@ class PostgresConnection implements PostgresPoolClient {
         this.#isGivenUp = true;
         this.#onServerGone();
       }
-      throw thrown;
+      throw noted(thrown, !isAnswer(thrown) || isServerGone(thrown));
     }
   }
 }
 
+/** Lets callers find out that no usable server answers. */
+function noted(thrown: unknown, isAway: boolean): unknown {
+  if (isAway) noteDatabaseAway(thrown);
+  return thrown;
+}
+
 /**
- * True when the server does not answer, is shutting down, or no longer accepts writes:
- * read_only_sql_transaction, admin_shutdown, crash_shutdown.
+ * True when the server does not answer, is starting or shutting down, or no longer accepts writes:
+ * read_only_sql_transaction, admin_shutdown, crash_shutdown, cannot_connect_now.
  */
 function isServerGone(thrown: unknown): boolean {
   if (!(thrown instanceof Error)) return false;
   if (thrown.message === 'Query read timeout') return true;
-  return 'code' in thrown && ['25006', '57P01', '57P02'].includes(String(thrown.code));
+  return 'code' in thrown && ['25006', '57P01', '57P02', '57P03'].includes(String(thrown.code));
 }
 
 /**

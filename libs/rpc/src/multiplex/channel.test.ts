@@ -46,7 +46,8 @@ async function replica(name: string, port = 0) {
 }
 
 function channelTo(addresses: () => readonly string[], grpc?: ChannelOptions['grpc']) {
-  const channel = openChannel('http://play:80', { resolve: async () => addresses(), resolveIntervalMs: 50, grpc });
+  const resolve = async () => addresses();
+  const channel = openChannel('http://play:80', { service: 'player', resolve, resolveIntervalMs: 50, grpc });
   opened.push(() => channel[Symbol.dispose]());
   return channel.client(PlayService);
 }
@@ -225,7 +226,7 @@ describe('a channel', () => {
     const client = channelTo(() => []);
     await expect(client.unary({})).rejects.toMatchObject({
       status: 'unavailable',
-      message: 'No replica of play can be reached.',
+      message: "The player (play) can't be reached.",
     });
   });
 });

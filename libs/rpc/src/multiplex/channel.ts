@@ -60,7 +60,7 @@ export function openChannel(url: string, options: ChannelOptions = {}): Channel 
   const { protocol, hostname, port, host } = new URL(url);
   const credentialsOf = credentialsFor(protocol, options);
   const replicas = new Replicas({
-    name: host || url,
+    name: nameOf(host || url, options.service),
     resolve:
       options.resolve ??
       (protocol === 'unix:'
@@ -76,6 +76,11 @@ export function openChannel(url: string, options: ChannelOptions = {}): Channel 
     client: (service) => clientOf(service, replicas, observer),
     [Symbol.dispose]: () => replicas[Symbol.dispose](),
   };
+}
+
+/** For people: they know services, and seldom addresses. */
+function nameOf(address: string, service: string | undefined): string {
+  return service === undefined ? `The service at ${address}` : `The ${service} (${address})`;
 }
 
 type ReadyReplicas = Pick<Replicas, 'pick' | 'untilReady'>;

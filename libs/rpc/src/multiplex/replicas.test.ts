@@ -23,7 +23,7 @@ class World {
 
   constructor() {
     this.replicas = new Replicas({
-      name: 'play:80',
+      name: 'The player (play:80)',
       resolve: async () => {
         this.lookups++;
         return this.addresses;
@@ -92,7 +92,7 @@ describe('the replicas of a service', () => {
     world.away.add('one');
     await expect(world.ask()).rejects.toMatchObject({
       status: 'unavailable',
-      message: 'No replica of play:80 can be reached.',
+      message: "The player (play:80) can't be reached.",
     });
     await expect(world.ask()).rejects.toBeInstanceOf(RpcError);
     world.away.clear();

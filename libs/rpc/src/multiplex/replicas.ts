@@ -4,7 +4,7 @@ import { RpcError } from '../errors.ts';
 import type { ClientSession } from './client-session.ts';
 
 export interface ReplicasOptions {
-  /** For error messages: `limiter:50051`. */
+  /** For error messages: `The limiter (10.0.0.1:50051)`. */
   readonly name: string;
   /** Returns the current addresses of the name. */
   readonly resolve: () => Promise<readonly string[]>;
@@ -69,7 +69,7 @@ export class Replicas implements Disposable {
       if (this.#isClosed) throw new RpcError('unavailable', 'The channel is closed.');
       if (this.#sessions.length > 0) return;
       if (![...this.#replicas.values()].some(({ isConnecting }) => isConnecting)) {
-        throw new RpcError('unavailable', `No replica of ${this.#options.name} can be reached.`);
+        throw new RpcError('unavailable', `${this.#options.name} can't be reached.`);
       }
       await this.#change.promise;
     }

@@ -7,6 +7,7 @@ import { nameOf } from './audit-trail.ts';
 import { type Caller, type Connection, callerKey, connectionKey, sessionKey } from './caller.ts';
 import { mayCall, type Permission, permissionOf } from './permissions.ts';
 import type { Refusals } from './refusals.ts';
+import { roleNameOf } from './role-names.ts';
 import { noCookieText, readCookie } from './session-cookie.ts';
 import type { SessionStore, StoredSession } from './sessions.ts';
 import type { SignIn } from './sign-in.ts';
@@ -66,7 +67,7 @@ export class AccessGate {
    */
   async allow({ caller }: Signed, permission: Permission | undefined, what: string): Promise<void> {
     if (permission !== undefined && mayCall(caller, permission)) return;
-    await this.#refuse('role', caller, what, `Your role does not allow ${what}.`);
+    await this.#refuse('role', caller, what, `${identityText(caller)} ${needText(what, permission)}`);
   }
 
   /** Runs for each RPC, before its message is read. Tells the handler who the caller is. */
@@ -100,6 +101,17 @@ export class AccessGate {
     await this.#parts.refusals.note({ reason, actor: nameOf(caller), address: caller.address, subject: what });
     throw new ConnectError(text, Code.PermissionDenied);
   }
+}
+
+/** "You are vera (operator)." */
+function identityText(caller: Caller): string {
+  if (caller.kind === 'token') return `You are signed in with the token ${caller.token.label} of a client.`;
+  return `You are ${caller.name} (${roleNameOf(caller.role) ?? 'no role'}).`;
+}
+
+function needText(what: string, permission: Permission | undefined): string {
+  const role = typeof permission === 'number' ? roleNameOf(permission) : undefined;
+  return role === undefined ? `No one may call ${what}.` : `${what} needs the role ${role}.`;
 }
 
 type CheckedCall = Pick<HandlerContext, 'requestHeader' | 'signal'> & {

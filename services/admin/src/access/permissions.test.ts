@@ -8,6 +8,7 @@ import { AccessGate } from './access-gate.ts';
 import type { Caller } from './caller.ts';
 import { mayCall, permissionOf } from './permissions.ts';
 import type { Refusal } from './refusals.ts';
+import { roleNameOf } from './role-names.ts';
 
 const folder = fileURLToPath(import.meta.resolve('@gateway/proto/admin/v1/operator_service_pb.js')).replace(
   /[^/]*$/,
@@ -85,7 +86,9 @@ describe('the permissions', () => {
         const call = gate.check({ method, requestHeader, signal, values: createContextValues() });
         if (mayCall(caller, permission)) await call;
         else {
-          await expect(call).rejects.toThrow('Your role does not allow');
+          const who = caller.kind === 'operator' ? 'You are someone (' : 'the token team-x of a client. ';
+          await expect(call).rejects.toThrow(who);
+          await expect(call).rejects.toThrow(`${name} needs the role ${roleNameOf(permission as Role)}.`);
           expect(noted).toMatchObject([{ reason: 'role', subject: name }]);
         }
       }

@@ -1,6 +1,7 @@
 import { EnvReader } from '@gateway/config';
 import { ConfigurationService } from '@gateway/proto/admin/v1/configuration_service_pb.js';
 import { PoolOperatorService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import { RpcError } from '@gateway/rpc';
 import { describe, expect, it } from 'vitest';
 import { fieldsOf, peer, rpcWorld } from '../__fixtures__/rpc-world.ts';
 import type { ReplicaDirectory } from '../parts.ts';
@@ -53,6 +54,18 @@ describe('the configuration', () => {
       { name: 'RPC_TIMEOUT_MS', value: '2000', origin: 'environment', address: '10.0.0.2:9090' },
     ]);
     expect(silent).toEqual(['edge-router at 10.0.0.3:9090: did not answer within 2 s']);
+  });
+
+  it('has the settings of the other services while the broker is away', async () => {
+    const getGatewayFile = () => {
+      throw new RpcError('unavailable', "The pool-broker (10.0.0.4:50051) can't be reached.");
+    };
+    const away = peer(PoolOperatorService, { getGatewayFile });
+    const { client } = await rpcWorld(ConfigurationService, configurationService, { poolOperator: away, replicas });
+    const { file, settings, silent } = await client.getConfiguration({});
+    expect(file).toBeUndefined();
+    expect(settings.filter(({ service }) => service === 'limiter')).toHaveLength(3);
+    expect(silent[0]).toBe("gateway.yaml: The pool-broker (10.0.0.4:50051) can't be reached.");
   });
 
   it('is checked by the broker, where there is something to check', async () => {

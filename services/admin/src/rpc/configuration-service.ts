@@ -2,6 +2,8 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { ServiceImpl } from '@connectrpc/connect';
 import { settingsRead } from '@gateway/config';
 import type { ConfigurationService, SettingSchema } from '@gateway/proto/admin/v1/configuration_service_pb.js';
+import type { GatewayFile, GetGatewayFileResponse } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import { RpcError } from '@gateway/rpc';
 import type { AdminParts, ReplicaSettings } from '../parts.ts';
 import { peerCall } from '../peer-calls.ts';
 import { invalidFields } from './problems.ts';
@@ -14,8 +16,8 @@ export function configurationService({ peers, audit, logger }: AdminParts): Serv
   const { service = 'admin' } = logger.bindings();
   return {
     async getConfiguration(_request, { signal }) {
-      const [{ file }, replicas] = await Promise.all([
-        peers.poolOperator.getGatewayFile({}, peerCall(signal)),
+      const [{ file, problem: fileProblem }, replicas] = await Promise.all([
+        peers.poolOperator.getGatewayFile({}, peerCall(signal)).then(withFile, withoutFile),
         peers.replicas.settings(signal),
       ]);
       const own = settingsRead().map((setting) => ({ service: String(service), ...setting }));
@@ -23,9 +25,12 @@ export function configurationService({ peers, audit, logger }: AdminParts): Serv
       return {
         file,
         settings: [...own, ...[...ofServices].flatMap(([name, each]) => settingsOf(name, each))],
-        silent: replicas.flatMap(({ service, address, problem }) =>
-          problem === undefined ? [] : [`${service} at ${address}: ${problem}`],
-        ),
+        silent: [
+          ...(fileProblem === undefined ? [] : [`gateway.yaml: ${fileProblem}`]),
+          ...replicas.flatMap(({ service, address, problem }) =>
+            problem === undefined ? [] : [`${service} at ${address}: ${problem}`],
+          ),
+        ],
       };
     },
 
@@ -42,6 +47,19 @@ export function configurationService({ peers, audit, logger }: AdminParts): Serv
       });
     },
   };
+}
+
+function withFile({ file }: GetGatewayFileResponse): {
+  readonly file: GatewayFile | undefined;
+  readonly problem?: undefined;
+} {
+  return { file };
+}
+
+/** Without the pool-broker, the settings of the other services are what an operator needs. */
+function withoutFile(thrown: unknown): { readonly file?: undefined; readonly problem: string } {
+  if (thrown instanceof RpcError && thrown.status === 'unavailable') return { problem: thrown.message };
+  throw thrown;
 }
 
 /** One row for all replicas of a service if they agree, otherwise one for each. */

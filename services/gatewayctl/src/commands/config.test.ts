@@ -26,6 +26,17 @@ describe('gatewayctl config', () => {
     expect((await commandLine().run('config', 'show', '--file')).printed).toBe('pools: {}\n');
   });
 
+  it('shows the settings without the file while the pool-broker is away', async () => {
+    const silent = ["gateway.yaml: The pool-broker (10.0.0.4:50051) can't be reached."];
+    const settings = [{ service: 'limiter', name: 'REDIS_URL', value: '(set)', origin: 'environment' }];
+    const { printed } = await new CommandLine((router) =>
+      router.service(ConfigurationService, { getConfiguration: () => ({ settings, silent }) }),
+    ).run('config', 'show');
+    expect(printed).toMatch(/^gateway\.yaml +unknown$/m);
+    expect(printed).toMatch(/^limiter +REDIS_URL/m);
+    expect(printed).toContain(`Unknown: ${silent[0]}\n`);
+  });
+
   it('checks a file: its problems, or its changes', async () => {
     const file = import.meta.filename;
     const fine = await commandLine([], ['+ pools.responses: new']).run('config', 'check', file);

@@ -45,7 +45,7 @@ export function configCommand({ connect }: CommandContext): Command {
 
 function configurationText({ file, settings, silent }: GetConfigurationResponse): string {
   const head = factSheet({
-    'gateway.yaml': file?.path || 'none (built-in defaults apply)',
+    'gateway.yaml': file === undefined ? 'unknown' : file.path || 'none (built-in defaults apply)',
     'in use since': timeText(file?.loadedAt),
     problems: file?.problems.join(' ') ? { text: file.problems.join(' '), color: 'red' } : undefined,
     currency: file?.currency,

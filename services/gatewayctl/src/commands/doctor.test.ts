@@ -24,6 +24,10 @@ interface World {
   readonly clockOffMs?: number;
   readonly status?: number;
   readonly isSignedIn?: boolean;
+  /** Why no one can sign in, as the admin service says it. */
+  readonly signInFailure?: ConnectError;
+  /** Why the admin service is not ready. */
+  readonly unreadiness?: string;
   readonly pauses?: readonly MessageInitShape<typeof PoolPauseSchema>[];
   readonly modelListFailure?: string;
   readonly accounts?: readonly MessageInitShape<typeof AccountSchema>[];
@@ -42,6 +46,8 @@ function commandLine({
   clockOffMs = 0,
   status = 200,
   isSignedIn = true,
+  signInFailure,
+  unreadiness,
   pauses = [],
   modelListFailure = '',
   accounts = [{ state: AccountState.AVAILABLE }, {}],
@@ -50,9 +56,11 @@ function commandLine({
   folder = '/nowhere',
   probes,
 }: World = {}) {
-  const get = async () => {
+  const get = async (path: string) => {
     const answer = new IncomingMessage(new Socket());
-    answer.statusCode = status;
+    const isUnready = path === '/readyz' && unreadiness !== undefined;
+    answer.statusCode = isUnready ? 503 : status;
+    if (isUnready) answer.push(`${unreadiness}\n`);
     answer.headers.date = new Date(Date.now() + clockOffMs).toUTCString();
     answer.push(null);
     return answer;
@@ -60,6 +68,7 @@ function commandLine({
   const routes: ConstructorParameters<typeof CommandLine>[0] = (router) => {
     router.service(SessionService, {
       getSession: () => {
+        if (signInFailure !== undefined) throw signInFailure;
         if (isSignedIn) return { session: admin };
         throw new ConnectError('Sign in first.', Code.Unauthenticated);
       },
@@ -81,7 +90,7 @@ function commandLine({
     router.service(AccountService, {
       probeAccounts: () => {
         if (probes !== undefined) return { probes: [...probes] };
-        throw new ConnectError('Your role does not allow this.', Code.PermissionDenied);
+        throw new ConnectError('You are eva (viewer).', Code.PermissionDenied);
       },
     });
   };
@@ -128,6 +137,20 @@ describe('gatewayctl doctor', () => {
     expect(lines.join('\n')).toMatch(/! versions +replicas run 0\.0\.9 and .*\n +Finish the rollout/);
     expect(lines).toContain('✗ gateway       No limiter is ready.');
     expect(lines).toContain('! gateway       The ledger is behind.');
+  });
+
+  it('says why no one can sign in, and why the admin service is not ready', async () => {
+    const signInFailure = new ConnectError('The database does not answer.', Code.Unavailable);
+    const unreadiness = 'DATABASE_URL: the database does not answer';
+    const { exitCode, lines } = await commandLine({ signInFailure, unreadiness }).run('doctor');
+    expect(exitCode).toBe(1);
+    expect(lines).toContain('✗ sign-in       The database does not answer.');
+    expect(lines).toContain(`✗ gateway       the admin service is not ready: ${unreadiness}`);
+    const { lines: ofOthers } = await commandLine({ signInFailure: new ConnectError('Odd.', Code.Internal) }).run(
+      'doctor',
+    );
+    expect(ofOthers).toContain('✗ sign-in       Odd.');
+    expect(ofOthers.join()).not.toContain('not ready');
   });
 
   it('does not count an account as available whose last attempts all failed', async () => {
@@ -280,7 +303,7 @@ describe('gatewayctl doctor', () => {
   it('with --probe, says that the role does not allow it', async () => {
     const { exitCode, lines } = await commandLine().run('doctor', '--probe');
     expect(exitCode).toBe(1);
-    expect(lines.at(-1)).toMatch(/^✗ gateway +.*Your role does not allow this\./);
+    expect(lines.at(-1)).toMatch(/^✗ gateway +.*You are eva \(viewer\)\./);
   });
 
   it('says which token is refused, and looks no further', async () => {

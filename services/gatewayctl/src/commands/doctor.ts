@@ -1,3 +1,4 @@
+import { text } from 'node:stream/consumers';
 import { type Client, Code, ConnectError } from '@connectrpc/connect';
 import type { Environment } from '@gateway/config/env-reader';
 import { withVisibleTexts } from '@gateway/presentation/visible-text';
@@ -10,7 +11,7 @@ import { epochMs, timeoutSignal } from '@gateway/time';
 import { Command } from 'commander';
 import type { AdminConnection, RunningGateway } from '../connection/admin-connection.ts';
 import { findAdminToken } from '../connection/admin-token.ts';
-import { failureText } from '../failure-text.ts';
+import { findingText } from '../failure-text.ts';
 import { NotAsItShouldBe } from '../failures.ts';
 import { formatOf } from '../output/document-format.ts';
 import { type OutputFlags, print, withOutput } from '../output/print.ts';
@@ -50,8 +51,8 @@ async function examine(env: Environment, admin: AdminConnection, probe: boolean)
   const reached = await reach(gateway);
   if (reached.some(({ state }) => state === 'wrong')) return [...reached, ...here];
   const signedIn = await signIn(env, admin, gateway);
-  if (signedIn.state === 'wrong') return [...reached, signedIn, ...here];
-  const failure = (thrown: unknown) => wrong('gateway', failureText(thrown, gateway.url));
+  if (signedIn.state === 'wrong') return [...reached, signedIn, ...(await readinessOf(gateway)), ...here];
+  const failure = (thrown: unknown) => wrong('gateway', findingText(thrown, gateway.url));
   const pools = admin.clientOf(PoolService);
   const looked = await Promise.all([
     systemOf(admin.clientOf(SystemService), own).catch((thrown: unknown) => [...here, failure(thrown)]),
@@ -80,6 +81,14 @@ async function reach({ url, get }: RunningGateway): Promise<readonly Finding[]> 
   }
 }
 
+/** Why the admin service is not ready, which it tells without a sign-in. */
+async function readinessOf({ get }: RunningGateway): Promise<readonly Finding[]> {
+  const answer = await get('/readyz', timeoutSignal(timeoutMs)).catch(() => undefined);
+  if (answer === undefined) return [];
+  const reason = (await text(answer)).trim();
+  return answer.statusCode === 503 ? [wrong('gateway', `the admin service is not ready: ${reason}`)] : [];
+}
+
 /** The header has whole seconds. */
 function clockOf(date: string | undefined, hereMs: number): readonly Finding[] {
   const offMs = Math.abs(Date.parse(date ?? '') + 500 - hereMs);
@@ -98,7 +107,7 @@ async function signIn(env: Environment, admin: AdminConnection, { url }: Running
     const isRefused = thrown instanceof ConnectError && thrown.code === Code.Unauthenticated;
     const text = token === undefined ? 'no token' : `the token from ${token.origin} is rejected`;
     if (isRefused) return wrong('sign-in', text, 'Run gatewayctl login with an operator token.');
-    return wrong('sign-in', failureText(thrown, url));
+    return wrong('sign-in', findingText(thrown, url));
   }
 }
 

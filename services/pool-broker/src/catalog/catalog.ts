@@ -254,11 +254,17 @@ export const providerFormats: Readonly<Record<PoolFormat, ProviderFormat>> = {
 };
 
 export async function followReports(catalog: Catalog, signal: AbortSignal, logger: ServiceRuntime['logger']) {
+  let lastReason: string | undefined;
   for (;;) {
     await sleep(5_000, { signal, ref: false }).catch(() => undefined);
     if (signal.aborted) return;
-    await catalog.refresh().catch((thrown: unknown) => {
-      logger.warn({ err: thrown }, 'model lists of other replicas could not be read');
-    });
+    const reason = await catalog.refresh().then(
+      () => undefined,
+      (thrown: unknown) => (thrown instanceof Error ? thrown.message : String(thrown)),
+    );
+    // Once for an outage.
+    if (reason !== undefined && reason !== lastReason)
+      logger.warn({ reason }, 'model lists of other replicas could not be read');
+    lastReason = reason;
   }
 }

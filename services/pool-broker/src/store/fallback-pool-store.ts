@@ -1,6 +1,6 @@
 import type { ServiceRuntime } from '@gateway/lifecycle';
 import type { RedisSettings } from '@gateway/redis';
-import { type Clock, systemClock } from '@gateway/time';
+import { type Clock, monotonicMs, systemClock } from '@gateway/time';
 import { mergeHealth } from '../health/account-health.ts';
 import { MemoryPoolStore } from './memory-pool-store.ts';
 import { defaultRedisCommandTimeoutMs, type PoolStore, readApart } from './pool-store.ts';
@@ -21,11 +21,18 @@ export async function openSharedPoolStore(
   });
   const onFault = (reason: string) => logger.warn({ reason }, 'connection to Redis failed');
   const redis = await openRedisPoolStore({ settings, commandTimeoutMs, clock: systemClock, metrics, onFault });
+  let saidMs = Number.NEGATIVE_INFINITY;
   return withFallback(redis, systemClock, (thrown) => {
     fallbacks.inc();
-    logger.warn({ err: thrown }, 'Redis does not answer; using in-memory account state');
+    // An outage has one cause, and this happens every second of it.
+    if (monotonicMs() - saidMs < sayAgainMs) return;
+    saidMs = monotonicMs();
+    const reason = thrown instanceof Error ? thrown.message : String(thrown);
+    logger.warn({ reason }, 'Redis does not answer; using in-memory account state');
   });
 }
+
+const sayAgainMs = 60_000;
 
 /**
  * Answers from a snapshot for a second after the shared store failed. Health that changed in the

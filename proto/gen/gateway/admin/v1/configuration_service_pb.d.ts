@@ -75,6 +75,8 @@ export declare const GetConfigurationRequestSchema: GenMessage<GetConfigurationR
  */
 export declare type GetConfigurationResponse = Message<"gateway.admin.v1.GetConfigurationResponse"> & {
   /**
+   * Absent: the pool-broker does not answer, and `silent` says so.
+   *
    * @generated from field: gateway.pool.v1.GatewayFile file = 1;
    */
   file?: GatewayFile | undefined;
@@ -87,8 +89,9 @@ export declare type GetConfigurationResponse = Message<"gateway.admin.v1.GetConf
   settings: Setting[];
 
   /**
-   * Replicas that did not report their settings, with the reason: "limiter at 10.0.0.7:9090: did
-   * not answer within 2 s".
+   * What is missing, with the reason. Replicas that did not report their settings: "limiter at
+   * 10.0.0.7:9090: did not answer within 2 s". The file: "gateway.yaml: The pool-broker
+   * (10.0.0.4:50051) can't be reached."
    *
    * @generated from field: repeated string silent = 3;
    */
