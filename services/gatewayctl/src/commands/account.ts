@@ -87,7 +87,7 @@ export function accountCommand({ env, connect }: CommandContext): Command {
   useCommand(
     'enable',
     AccountUse.ACTIVE,
-    'Puts an account back into service after a provider or an operator disabled it. Retries a rejected refresh token once.',
+    'Puts an account back into service after a provider or an operator disabled it, and ends its pause after a refused credential at once. Retries a rejected refresh token once.',
   );
   useCommand('drain', AccountUse.DRAINING, 'Sends an account no new requests. Requests in flight complete.');
   useCommand('disable', AccountUse.DISABLED, 'Disables an account. Requests in flight complete.');

@@ -61,7 +61,9 @@ describe('the state of an account', () => {
   it('comes with the remedy while it is failing', () => {
     const rejected = { inARow: 1, result: AttemptResult.UNAUTHORIZED, upstreamStatus: 401 };
     const failing = { id: 'p/a', source: 'OPENAI_API_KEY', lastError: rejected };
-    expect(remedyOf(account(failing))).toBe('Set OPENAI_API_KEY to a valid key, and restart the gateway.');
+    expect(remedyOf(account(failing))).toBe(
+      'Set OPENAI_API_KEY to a valid key, and restart the gateway. If the provider accepts the key again, gatewayctl account enable p/a ends the pause at once.',
+    );
     expect(remedyOf(account({ ...failing, lastError: { ...rejected, inARow: 0 } }))).toBe('');
     expect(remedyOf(account({ id: 'p/a', source: 'gateway.yaml' }))).toBe('');
   });
