@@ -93,7 +93,7 @@ describe('gatewayctl account', () => {
     const { line, asked } = commandLine();
     const secret = ['--secret-file', secretFile];
     const added = await line.run('account', 'add', 'messages/b', ...secret);
-    expect(added.notes).toContain('added messages/b (api_key)');
+    expect(added.notes).toBe('added messages/b (api_key)\ncheck it with gatewayctl doctor --probe');
     await line.run('account', 'add', 'messages/c', '--kind', 'bearer', ...secret);
     await line.run('account', 'add', 'responses/b', ...secret);
     await line.run('account', 'replace-credential', 'messages/both', ...secret);

@@ -61,6 +61,8 @@ export function accountCommand({ env, connect }: CommandContext): Command {
       const request = { account: { pool, name, models: [...models], maxConcurrency }, credential };
       await admin.clientOf(AccountService).addAccount(request);
       noteChange(admin, `added ${id} (${kind})`);
+      // Adding asks no provider, and only a running gateway can.
+      note(`check it with gatewayctl doctor --probe${admin.database === undefined ? '' : ', once the gateway runs'}`);
     });
   withCredential(account.command('replace-credential'))
     .description('Replaces the secret of an account in the database, and clears the errors that the old secret caused.')
