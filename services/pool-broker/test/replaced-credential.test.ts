@@ -5,7 +5,7 @@ import { directClient } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { testBackends } from '@gateway/testkit';
 import { systemClock } from '@gateway/time';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { gatewayWith, sampleAccount } from '../src/__fixtures__/sample-gateway.ts';
 import { createPoolBrokerService } from '../src/service.ts';
 import { withFallback } from '../src/store/fallback-pool-store.ts';
@@ -36,7 +36,9 @@ async function redis(): Promise<Opening> {
 /** A broker that has just started, with this key for its only account. */
 async function brokerWith(key: string, open: Opening) {
   const account = sampleAccount('responses', 'a', { credential: { kind: 'bearer', secret: new Secret(key) } });
-  const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
+  const logger = createLogger('test', 'silent');
+  const warn = vi.spyOn(logger, 'warn');
+  const runtime = { logger, metrics: new Metrics() };
   const service = createPoolBrokerService({ gateway: gatewayWith([account]) }, runtime, { store: await open() });
   onTestFinished(() => service[Symbol.asyncDispose]());
   await service.start();
@@ -44,10 +46,11 @@ async function brokerWith(key: string, open: Opening) {
   const acquire = async () => (await pools.acquire({ model: 'gpt-5.5' })).result;
   return {
     acquire,
+    warnings: () => warn.mock.calls,
     async beRefused() {
       const result = await acquire();
       const lease = result.case === 'lease' ? result.value : expect.fail(`no lease but ${result.case}`);
-      await pools.report({ attempt: { lease, report: { result: AttemptResult.UNAUTHORIZED } } });
+      await pools.report({ attempt: { lease, report: { result: AttemptResult.UNAUTHORIZED, upstreamStatus: 401 } } });
     },
     account: async () => (await pools.listAccounts({})).accounts[0],
   };
@@ -68,6 +71,19 @@ describe.each([
     expect(account).toMatchObject({ state: AccountState.AVAILABLE, cooldowns: [] });
     expect(account?.lastError).toBeUndefined();
     expect((await replaced.acquire()).case).toBe('lease');
+  });
+
+  it('is in the log once, with the account, the status and the place to look, but without the key', async () => {
+    const open = await opened();
+    const broker = await brokerWith('sk-refused', open);
+    await broker.beRefused();
+    expect(broker.warnings()).toEqual([
+      [{ account: 'responses/a', status: 401 }, expect.stringMatching(/refuses the key.*accounts\.md#replace-a-key$/)],
+    ]);
+    const replaced = await brokerWith('sk-wrong', open);
+    await replaced.beRefused();
+    expect(replaced.warnings()).toHaveLength(1);
+    expect(JSON.stringify([broker.warnings(), replaced.warnings()])).not.toContain('sk-');
   });
 
   it('starts anew when the other credential is refused too', async () => {
