@@ -8,12 +8,27 @@ const rejected = { result: UNAUTHORIZED, upstreamStatus: 401 };
 
 describe('the remedy for a rejected key', () => {
   it.each([
-    ['gateway.yaml', /^Replace the key in gateway\.yaml\. .* restart the gateway with the new value\.$/],
-    ['OPENAI_API_KEY', /^Set OPENAI_API_KEY to a valid key, and restart the gateway\.$/],
-    ['ANTHROPIC_API_KEY', /^Set ANTHROPIC_API_KEY to a valid key, and restart the gateway\.$/],
-    ['database', /^Replace the key with gatewayctl account replace-credential p\/a, or in the console\.$/],
+    [
+      'gateway.yaml',
+      /^Replace the key in gateway\.yaml\. .* restart the gateway with the new value\. If the provider accepts the key again, gatewayctl account enable p\/a ends the pause at once\.$/,
+    ],
+    [
+      'OPENAI_API_KEY',
+      /^Set OPENAI_API_KEY to a valid key, and restart the gateway\. If the provider accepts the key again, gatewayctl account enable p\/a ends the pause at once\.$/,
+    ],
+    [
+      'ANTHROPIC_API_KEY',
+      /^Set ANTHROPIC_API_KEY to a valid key, and restart the gateway\. If the provider accepts the key again, gatewayctl account enable p\/a ends the pause at once\.$/,
+    ],
+    [
+      'database',
+      /^Replace the key with gatewayctl account replace-credential p\/a, or in the console\. If the provider accepts the key again, gatewayctl account enable p\/a ends the pause at once\.$/,
+    ],
     ['simulator', /^$/],
-    ['', /^Replace the key where the account is defined\.$/],
+    [
+      '',
+      /^Replace the key where the account is defined\. If the provider accepts the key again, gatewayctl account enable p\/a ends the pause at once\.$/,
+    ],
   ])('names the place where an account of %s has it', (source, remedy) => {
     expect(failureRemedy(rejected, [from(source)])).toMatch(remedy);
   });
@@ -21,7 +36,7 @@ describe('the remedy for a rejected key', () => {
   it('is one for all accounts with the cause', () => {
     expect(failureRemedy(rejected, [from('database'), from('database', 'p/b')])).toContain('<pool/name>');
     expect(failureRemedy(rejected, [from('database'), from('gateway.yaml')])).toBe(
-      'Replace their keys where they are defined: database, gateway.yaml.',
+      'Replace their keys where they are defined: database, gateway.yaml. If the provider accepts the key again, gatewayctl account enable <pool/name> ends the pause at once.',
     );
   });
 });

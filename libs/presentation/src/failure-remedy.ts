@@ -10,7 +10,7 @@ type Defined = Pick<Account, 'id' | 'source'>;
 export function failureRemedy(failure: Failure, accounts: readonly Defined[]): string {
   const { result, upstreamStatus } = failure;
   if (upstreamStatus === 402) return 'Check the plan and the credit of the account at the provider.';
-  if (result === AttemptResult.UNAUTHORIZED) return keyRemedy(accounts);
+  if (result === AttemptResult.UNAUTHORIZED) return `${keyRemedy(accounts)} ${enableRemedy(accounts)}`.trim();
   if (result === AttemptResult.NETWORK_ERROR || result === AttemptResult.TIMEOUT) return networkRemedy;
   return "Check the provider's status page.";
 }
@@ -22,7 +22,7 @@ export function failureRemedy(failure: Failure, accounts: readonly Defined[]): s
 export function unreadableListRemedy(cause: string, accounts: readonly Defined[]): string {
   const upstreamStatus = Number(/^([45]\d\d)\b/.exec(cause)?.[1] ?? 0);
   const isRejected = upstreamStatus === 401 || upstreamStatus === 403 || /\bcredential\b/.test(cause);
-  if (isRejected) return failureRemedy({ upstreamStatus, result: AttemptResult.UNAUTHORIZED }, accounts);
+  if (isRejected) return keyRemedy(accounts);
   // A 404 comes from an address that is not the provider's.
   const isAway = upstreamStatus === 0 || upstreamStatus === 404;
   const result = isAway ? AttemptResult.NETWORK_ERROR : AttemptResult.SERVER_ERROR;
@@ -35,13 +35,22 @@ const networkRemedy = 'Check base_url in gateway.yaml, and the network to the pr
 function keyRemedy(accounts: readonly Defined[]): string {
   const sources = new Set(accounts.map(({ source }) => source));
   const [source = ''] = sources;
-  const [one] = accounts;
   if (sources.size > 1) return `Replace their keys where they are defined: ${[...sources].join(', ')}.`;
   if (source === 'simulator') return '';
   if (source === 'gateway.yaml')
     return 'Replace the key in gateway.yaml. If it refers to an environment variable, restart the gateway with the new value.';
   if (source.endsWith('_API_KEY')) return `Set ${source} to a valid key, and restart the gateway.`;
   if (source !== 'database') return 'Replace the key where the account is defined.';
-  const id = accounts.length === 1 ? one?.id : '<pool/name>';
-  return `Replace the key with gatewayctl account replace-credential ${id}, or in the console.`;
+  return `Replace the key with gatewayctl account replace-credential ${idOf(accounts)}, or in the console.`;
+}
+
+/** The pause after a refusal lasts, although the provider may accept the same key again. */
+function enableRemedy(accounts: readonly Defined[]): string {
+  if (accounts.every(({ source }) => source === 'simulator')) return '';
+  return `If the provider accepts the key again, gatewayctl account enable ${idOf(accounts)} ends the pause at once.`;
+}
+
+function idOf(accounts: readonly Defined[]): string {
+  const [one] = accounts;
+  return accounts.length === 1 && one !== undefined ? one.id : '<pool/name>';
 }

@@ -93,7 +93,7 @@ export async function readCredentialSettings(env: Environment): Promise<ReturnTy
  * @throws ConfigError without ACCOUNT_KEYS
  */
 export async function readRotationKeys(env: Environment): Promise<ReturnType<typeof readRequiredKeys>> {
-  const keys = readRequiredKeys(env);
+  const keys = readRequiredKeys(env, noRotationKeys);
   if (readDatabaseUrl(env) !== undefined) return keys;
   const data = await DataFolder.open(env);
   const stored = await data.read('account-keys');
@@ -101,6 +101,9 @@ export async function readRotationKeys(env: Environment): Promise<ReturnType<typ
   const known = new Set(keys.map(({ id }) => id));
   return [...keys, ...readRequiredKeys({ ACCOUNT_KEYS: stored }).filter(({ id }) => !known.has(id))];
 }
+
+const noRotationKeys =
+  'ACCOUNT_KEYS is not set. Set it as for the brokers, the new key first: ACCOUNT_KEYS=k2:<new key>,k1:<present key>';
 
 /**
  * A shared database requires the variable, because every process on it must have the same key.

@@ -1,7 +1,7 @@
 import { create, type DescService } from '@bufbuild/protobuf';
 import { createRouterTransport, type Interceptor, type Transport } from '@connectrpc/connect';
 import { AuditTrail } from '@gateway/admin/access/audit-trail';
-import { callerKey, type OperatorCaller } from '@gateway/admin/access/caller';
+import { callerKey } from '@gateway/admin/access/caller';
 import { OperatorStore } from '@gateway/admin/access/operators';
 import type { AdminParts } from '@gateway/admin/parts';
 import { operationRoutes } from '@gateway/admin/routes';
@@ -11,10 +11,8 @@ import type { IdentityConfig } from '@gateway/identity/config';
 import { hashKeyOf } from '@gateway/identity/hashing/hash-key';
 import { createIdentityService } from '@gateway/identity/service';
 import { readCredentialConfig, readGatewayConfig } from '@gateway/pool-broker/config';
-import { withStoredAccounts } from '@gateway/pool-broker/credentials/account-directory';
 import { createPoolBrokerService } from '@gateway/pool-broker/service';
 import { MemoryPoolStore } from '@gateway/pool-broker/store/memory-pool-store';
-import { Role } from '@gateway/proto/admin/v1/operator_service_pb.js';
 import { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { ReconcileDayResponseSchema } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { PoolBrokerService, PoolOperatorService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
@@ -35,6 +33,7 @@ import {
   readDatabaseUrl,
   readIdentityKeys,
 } from './gateway-database.ts';
+import { thisMachine } from './this-machine.ts';
 
 /** The admin API without a running gateway. */
 export interface OfflineAdmin extends AsyncDisposable {
@@ -83,20 +82,14 @@ export async function openOfflineAdmin(
   };
 }
 
-/**
- * Access to the database is access to everything: the machine itself makes the calls, and the audit
- * log names it.
- */
 const asThisMachine: Interceptor = (next) => async (request) => {
-  request.contextValues.set(callerKey, machine);
+  request.contextValues.set(callerKey, thisMachine);
   try {
     return await next(request);
   } catch (thrown) {
     throw connectErrorOf(thrown, request, () => {});
   }
 };
-
-const machine: OperatorCaller = { kind: 'operator', operatorId: '', name: 'gatewayctl', role: Role.ADMIN, address: '' };
 
 async function openParts(
   env: Environment,
@@ -105,13 +98,19 @@ async function openParts(
   stack: AsyncDisposableStack,
 ): Promise<AdminParts> {
   const logger = createLogger('gatewayctl', 'error');
-  const runtime = { logger, metrics: new Metrics() };
+  // A command prints results. What a service logs, such as unused accounts, has a command that shows it.
+  const runtime = { logger: createLogger('gatewayctl', 'silent'), metrics: new Metrics() };
   const credentials = await readCredentialSettings(env);
-  const gateway = await withStoredAccounts(readGatewayConfig(env), credentials.keys, database);
-  const store = new MemoryPoolStore(systemClock);
+  const gateway = readGatewayConfig(env);
+  const broker = createPoolBrokerService({ gateway, credentials }, runtime, {
+    store: new MemoryPoolStore(systemClock),
+    database,
+  });
+  // It is not started: it reads the accounts once, and refreshes no token.
+  await broker.readAccounts();
   const services = [
     createIdentityService(keys, { database }, runtime),
-    createPoolBrokerService({ gateway, credentials }, runtime, { store, database }),
+    broker,
     createUsageQueryService(readUsageQueryConfig(env), { database }, runtime),
     createUsageIngestService(readUsageIngestConfig(env), { database }, runtime),
   ];

@@ -48,10 +48,10 @@ export function readCredentialConfig(env: Environment) {
   return readSettings(env, credentialConfigOf);
 }
 
-/** @throws ConfigError without a key. */
-export function readRequiredKeys(env: Environment): readonly AccountKey[] {
+/** @throws ConfigError without a key, which says `whenMissing`. */
+export function readRequiredKeys(env: Environment, whenMissing = noKeys): readonly AccountKey[] {
   const { keys } = readSettings(env, (reader) => ({ keys: keysOf(reader) }));
-  if (keys.length === 0) throw new ConfigError([noKeys]);
+  if (keys.length === 0) throw new ConfigError([whenMissing]);
   return keys;
 }
 

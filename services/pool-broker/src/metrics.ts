@@ -7,7 +7,7 @@ export type BrokerMetrics = ReturnType<typeof brokerMetrics>;
 
 /**
  * Metrics and logs of the broker for operators. They name pools; accounts appear only in gauges,
- * which `showAccounts` sets.
+ * which `showAccounts` sets, and in the warning about a refused key.
  */
 export function brokerMetrics({ logger, metrics }: ServiceRuntime) {
   const acquires = metrics.counter({
@@ -51,8 +51,14 @@ export function brokerMetrics({ logger, metrics }: ServiceRuntime) {
       disabled.inc({ pool, problem });
       logger.error({ pool, problem }, 'account out of service: the provider disabled it; see gatewayctl pool status');
     },
+    credentialRefused(account: string, status: number | undefined): void {
+      logger.warn({ account, status }, refusedKey);
+    },
   };
 }
+
+const refusedKey =
+  'the provider refuses the key of the account, which pauses. Replace it: docs/operate/accounts.md#replace-a-key';
 
 /** Metrics and logs of configuration reloads. They name pools and classes, never accounts. */
 export function reloadMetrics({ logger, metrics }: ServiceRuntime, path: string) {

@@ -99,6 +99,8 @@ export function createPoolBrokerService(config: PoolBrokerConfig, runtime: Servi
   let following: Promise<unknown> | undefined;
   return {
     ...poolBrokerRoutes({ broker, refresh: () => directory.read().then(useAccounts), reload: () => reload }),
+    /** For a caller that does not start it. */
+    ...{ readAccounts },
     start: async () => {
       await readAccounts();
       const isInMemory = directory.stored === undefined || directory.encryption === undefined;

@@ -81,6 +81,7 @@ const limitedUntil = (untilMs: number): AccountHealth => ({
       givenByProvider: false,
       repeats: 2,
       window: '5h',
+      credentialMark: 'ab',
       probeFromMs: untilMs - 1,
       probe: { leaseId: 'p', expiresAtMs: untilMs + 1 },
     },

@@ -71,7 +71,7 @@ describe('attention', () => {
     const lastError = { result: AttemptResult.UNAUTHORIZED, upstreamStatus: 401, inARow: 1 };
     const rejected = account('e', AccountState.COOLING, { lastError });
     expect(attention({ accounts: [rejected, account('b', AccountState.AVAILABLE)] })).toEqual([
-      'WARNING The account p/e is failing: 401 from the provider. Replace the key where the account is defined. /pools/p',
+      'WARNING The account p/e is failing: 401 from the provider. Replace the key where the account is defined. If the provider accepts the key again, gatewayctl account enable p/e ends the pause at once. /pools/p',
     ]);
   });
 
@@ -85,7 +85,7 @@ describe('attention', () => {
       ...{ pool: 'p', reason: AttemptResult.UNAUTHORIZED, until: inMinutes(10) },
     });
     const byAccount =
-      'The account p/a is failing: 401 from the provider. Set OPENAI_API_KEY to a valid key, and restart the gateway. /pools/p';
+      'The account p/a is failing: 401 from the provider. Set OPENAI_API_KEY to a valid key, and restart the gateway. If the provider accepts the key again, gatewayctl account enable p/a ends the pause at once. /pools/p';
     expect(attention({ accounts: [rejected], pauses: [pause] })).toEqual([`CRITICAL ${byAccount}`]);
     expect(attention({ accounts: [rejected] })).toEqual([`CRITICAL ${byAccount}`]);
     expect(attention({ accounts: [rejected, account('b', AccountState.COOLING)], pauses: [pause] })).toEqual([

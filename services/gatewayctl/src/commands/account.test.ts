@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -93,7 +93,7 @@ describe('gatewayctl account', () => {
     const { line, asked } = commandLine();
     const secret = ['--secret-file', secretFile];
     const added = await line.run('account', 'add', 'messages/b', ...secret);
-    expect(added.notes).toContain('added messages/b (api_key)');
+    expect(added.notes).toBe('added messages/b (api_key)\ncheck it with gatewayctl doctor --probe');
     await line.run('account', 'add', 'messages/c', '--kind', 'bearer', ...secret);
     await line.run('account', 'add', 'responses/b', ...secret);
     await line.run('account', 'replace-credential', 'messages/both', ...secret);
@@ -166,7 +166,7 @@ describe('gatewayctl account', () => {
 
   it('rotates keys in the database, and reports accounts that it could not decrypt', async () => {
     const keyOf = (id: string) => `${id}:${Buffer.alloc(32, id).toString('base64')}`;
-    const env = { GATEWAY_DATA: folder, ACCOUNT_KEYS: keyOf('k1') };
+    const env = { GATEWAY_DATA: folder, ADMIN_PORT: '1', ACCOUNT_KEYS: keyOf('k1') };
     await using database = await openGatewayDatabase(env);
     await migrate(database.handle);
     const table = new AccountTable(database.handle);
@@ -179,14 +179,36 @@ describe('gatewayctl account', () => {
       new CommandLine(() => {}, { ...env, ACCOUNT_KEYS: keys }).run('account', 'rotate-keys');
     expect(await rotate(`${keyOf('k2')},${keyOf('k1')}`)).toMatchObject({
       exitCode: 0,
-      notes: '0 of 2 are encrypted with k2\n2 of 2 are encrypted with k2',
+      notes: `re-encrypting in the embedded database ${join(folder, 'gateway.sqlite')}\n0 of 2 are encrypted with k2\n2 of 2 are encrypted with k2`,
     });
     const refused = await rotate(keyOf('k3'));
     expect(refused.exitCode).toBe(1);
     expect(refused.notes).toMatch(/can't be decrypted .* responses\/c \(credential\)/);
     expect(await rotate('')).toMatchObject({
       exitCode: 1,
-      notes: expect.stringMatching(/ACCOUNT_KEYS is not set.*openssl/s),
+      notes: expect.stringContaining('Set it as for the brokers, the new key first: ACCOUNT_KEYS=k2:<new key>,k1:'),
+    });
+    const entries = await database.handle.selectFrom('audit_log').selectAll().orderBy('at_ms').execute();
+    expect(
+      entries.map(({ actor, action, subject, outcome, details }) => [actor, action, subject, outcome, details]),
+    ).toEqual([
+      ['gatewayctl', 'account.rotate_keys', 'k2', 'done', '{"after":{"total":2,"done":2,"refused":[]}}'],
+      ['gatewayctl', 'account.rotate_keys', 'k3', 'done', expect.stringContaining('responses/c (credential)')],
+    ]);
+  });
+
+  it('rotates no keys of another database than that of the running gateway', async () => {
+    const keys = `k1:${Buffer.alloc(32, 'k1').toString('base64')}`;
+    const env = { GATEWAY_DATA: join(folder, 'data'), GATEWAY_ADMIN_URL: 'http://127.0.0.1:1', ACCOUNT_KEYS: keys };
+    const rotate = (...flags: readonly string[]) =>
+      new CommandLine(() => {}, env).run(...flags, 'account', 'rotate-keys');
+    const refused = await rotate();
+    expect(refused.exitCode).toBe(1);
+    expect(refused.notes).toMatch(/^gatewayctl: GATEWAY_ADMIN_URL names a gateway, but DATABASE_URL is not set/);
+    expect(await readdir(folder)).toEqual(['secret']);
+    expect(await rotate('--offline')).toMatchObject({
+      exitCode: 0,
+      notes: expect.stringMatching(/^re-encrypting in .*gateway\.sqlite\n0 of 0 are encrypted with k1$/),
     });
   });
 });

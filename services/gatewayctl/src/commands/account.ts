@@ -1,5 +1,5 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt';
-import { ConfigError, type Environment } from '@gateway/config/env-reader';
+import { ConfigError, type Environment, readSettings } from '@gateway/config/env-reader';
 import { isFailing, lastErrorText } from '@gateway/presentation/account-error-text';
 import { AccountService } from '@gateway/proto/admin/v1/account_service_pb.js';
 import { PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
@@ -14,7 +14,9 @@ import {
 } from '@gateway/proto/pool/v1/account_pb.js';
 import { epochMs } from '@gateway/time';
 import { Command } from 'commander';
+import { readAdminAddress } from '../connection/admin-address.ts';
 import type { AdminConnection } from '../connection/admin-connection.ts';
+import { askAdminPort } from '../connection/signs-of-gateway.ts';
 import { UsageError } from '../failures.ts';
 import { note, type OutputFlags, printList, withOutput } from '../output/print.ts';
 import type { Cell, Columns } from '../output/table.ts';
@@ -59,6 +61,8 @@ export function accountCommand({ env, connect }: CommandContext): Command {
       const request = { account: { pool, name, models: [...models], maxConcurrency }, credential };
       await admin.clientOf(AccountService).addAccount(request);
       noteChange(admin, `added ${id} (${kind})`);
+      // Adding asks no provider, and only a running gateway can.
+      note(`check it with gatewayctl doctor --probe${admin.database === undefined ? '' : ', once the gateway runs'}`);
     });
   withCredential(account.command('replace-credential'))
     .description('Replaces the secret of an account in the database, and clears the errors that the old secret caused.')
@@ -85,7 +89,7 @@ export function accountCommand({ env, connect }: CommandContext): Command {
   useCommand(
     'enable',
     AccountUse.ACTIVE,
-    'Puts an account back into service after a provider or an operator disabled it. Retries a rejected refresh token once.',
+    'Puts an account back into service after a provider or an operator disabled it, and ends its pause after a refused credential at once. Retries a rejected refresh token once.',
   );
   useCommand('drain', AccountUse.DRAINING, 'Sends an account no new requests. Requests in flight complete.');
   useCommand('disable', AccountUse.DISABLED, 'Disables an account. Requests in flight complete.');
@@ -102,9 +106,9 @@ export function accountCommand({ env, connect }: CommandContext): Command {
   account
     .command('rotate-keys')
     .description(
-      'Re-encrypts all stored secrets with the first key of ACCOUNT_KEYS, directly in the database. Give that key to every broker first. Exits with status 1 if something cannot be decrypted. Safe to repeat.',
+      'Re-encrypts all stored secrets with the first key of ACCOUNT_KEYS, directly in the database: set DATABASE_URL and ACCOUNT_KEYS as for the brokers. Give that key to every broker first. Exits with status 1 if something cannot be decrypted. Safe to repeat.',
     )
-    .action(() => rotateAccountKeys(env));
+    .action((_flags, command: Command) => rotateInDatabase(env, command.optsWithGlobals().offline));
   return account;
 }
 
@@ -168,22 +172,21 @@ interface AddFlags extends CredentialFlags {
 }
 
 /**
- * Encrypts all credentials with the current key, and reports progress: first, last, and at
- * intervals between them.
+ * Works on the database itself. Without DATABASE_URL, this is refused if a gateway runs that does not
+ * use the folder's database: the operator would remove a key that the other database still needs.
  */
-async function rotateAccountKeys(env: Environment): Promise<void> {
-  const { Encryption } = await import('@gateway/pool-broker/credentials/encryption');
-  const { rotateKeys } = await import('@gateway/pool-broker/credentials/rotate-keys');
-  const { openCurrentDatabase, readRotationKeys } = await import('@gateway/all-in-one/gateway-database');
-  const encryption = new Encryption(await readRotationKeys(env));
-  await using database = await openCurrentDatabase(env);
-  let refused: readonly string[] = [];
-  for await (const { total, done, refused: places } of rotateKeys(database.handle, encryption)) {
-    refused = places;
-    const seen = done + places.length;
-    if (seen % 100 !== 0 && seen !== total) continue;
-    note(`${done} of ${total} are encrypted with ${encryption.currentKeyId}`);
+async function rotateInDatabase(env: Environment, isOffline = false): Promise<void> {
+  const { url, isNamed } = readAdminAddress(env);
+  const { DataFolder } = await import('@gateway/all-in-one/data-folder');
+  const isChosen = isOffline || readSettings(env, (reader) => reader.optional('DATABASE_URL')) !== undefined;
+  if (!isChosen && (await DataFolder.ownerOf(env)) === undefined) {
+    if (isNamed) throw new ConfigError([`GATEWAY_ADMIN_URL names a gateway, but ${adviceForDatabase}`]);
+    if ((await askAdminPort({ url, isNamed })) !== 'nothing')
+      throw new ConfigError([`A gateway responds at ${url}, but ${adviceForDatabase}`]);
   }
-  if (refused.length > 0)
-    throw new ConfigError(refused.map((place) => `can't be decrypted with any of ACCOUNT_KEYS: ${place}`));
+  const { rotateAccountKeys } = await import('@gateway/all-in-one/rotate-account-keys');
+  await rotateAccountKeys(env, note);
 }
+
+const adviceForDatabase =
+  'DATABASE_URL is not set, and rotate-keys works on the database. Set DATABASE_URL and ACCOUNT_KEYS as for the pool-broker; for an embedded database, set GATEWAY_DATA as for its gateway, or use --offline.';

@@ -300,6 +300,21 @@ describe('gatewayctl doctor', () => {
     expect((await badly.run('doctor')).lines.join()).not.toContain('accounts  ');
   });
 
+  it('with --probe, says how to end the pause of an account whose credential the provider accepts again', async () => {
+    const until = { seconds: 1_795_000_000n };
+    const accounts = [AttemptResult.UNAUTHORIZED, AttemptResult.RATE_LIMITED].map((reason, at) => ({
+      ...{ id: `a/${at}`, state: AccountState.COOLING, cooldowns: [{ until, reason }] },
+    }));
+    const result = ProbeResult.SUCCEEDED;
+    const probes = accounts.map(({ id }) => ({ accountId: id, result, upstreamStatus: 200, modelCount: 1 }));
+    const { lines } = await commandLine({ accounts, probes }).run('doctor', '--probe');
+    expect(lines.slice(-3)).toEqual([
+      '✓ accounts      a/0: 200, 1 model in 0.0 ms',
+      '                Its pause after a refused credential lasts. To end it at once: gatewayctl account enable a/0',
+      '✓ accounts      a/1: 200, 1 model in 0.0 ms',
+    ]);
+  });
+
   it('with --probe, says that the role does not allow it', async () => {
     const { exitCode, lines } = await commandLine().run('doctor', '--probe');
     expect(exitCode).toBe(1);

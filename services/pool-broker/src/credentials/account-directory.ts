@@ -136,17 +136,3 @@ function withSimulationNoted(account: AccountConfig, { source, pools }: GatewayC
 function isUsable(account: AccountConfig | RefusedAccount): account is AccountConfig {
   return !('reason' in account);
 }
-
-/**
- * A gateway configuration with the currently stored accounts, for display: nothing is refreshed.
- * Without the tables there are none.
- */
-export async function withStoredAccounts(
-  gateway: GatewayConfig,
-  keys: readonly AccountKey[],
-  database: GatewayDatabase,
-): Promise<GatewayConfig> {
-  const directory = new AccountDirectory(gateway, keys, database);
-  await directory.read().catch(() => undefined);
-  return directory.gateway;
-}

@@ -27,6 +27,8 @@ export const cooldownSchema = z.object({
   givenByProvider: z.boolean(),
   /** How many times in a row the duration was guessed. */
   repeats: z.number(),
+  /** `credentialMarkOf` the refused credential. Undefined for other reasons. */
+  credentialMark: z.string().optional(),
   /** The exhausted quota window, if the provider named one. */
   window: z.string().optional(),
   /** The time from which one request may probe before the end. Undefined: not before the end. */
@@ -167,6 +169,26 @@ const dayMs = 24 * hourMs;
 export function forgottenAtMs(cooldown: Cooldown): number {
   if (cooldown.givenByProvider) return cooldown.untilMs;
   return cooldown.untilMs + (causeOf(cooldown) === 'provider' ? 300_000 : hourMs);
+}
+
+/**
+ * Tells a refused credential from its replacement. Two characters of the hash are too few to confirm
+ * a guessed secret, even a short one: one guess in 4096 matches. If a replacement matches, the pause
+ * runs to its end.
+ */
+export function credentialMarkOf(credentialId: string): string {
+  return credentialId.slice(0, 2);
+}
+
+/**
+ * The health of an account that has this credential: a pause after the refusal of another one does
+ * not concern it. The same object when there was none.
+ */
+export function withCredential(health: AccountHealth, credentialId: string): AccountHealth {
+  const mark = credentialMarkOf(credentialId);
+  const isOfAnother = ({ credentialMark = mark }: Cooldown) => credentialMark !== mark;
+  // A problem names its credential, and is compared where it is applied.
+  return health.cooldowns.some(isOfAnother) ? { ...withoutRefusals(health), problem: health.problem } : health;
 }
 
 /** The health without the refusals of its credential. The same object when there were none. */

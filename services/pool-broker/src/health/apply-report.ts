@@ -1,7 +1,7 @@
 import type { Attempt, AttemptReport, AttemptResult, QuotaWindow } from '../accounts/attempt.ts';
 import { holdsForModel, isFailure, isLack, isSpent } from '../accounts/attempt.ts';
 import type { AccountHealth, Cooldown, SeenWindow } from './account-health.ts';
-import { causeOf, concerns } from './account-health.ts';
+import { causeOf, concerns, credentialMarkOf, withCredential } from './account-health.ts';
 import { endProbe, type HealthRules, isProbedBy, withCooldown, withGuess } from './cooldown.ts';
 import { errorAverageAt, isOver } from './eligibility.ts';
 
@@ -18,7 +18,8 @@ export interface ReportedAttempt extends Pick<Attempt, 'leaseId' | 'model' | 're
  */
 export function applyReport(health: AccountHealth, attempt: ReportedAttempt, rules: HealthRules): AccountHealth {
   const { result, windows } = attempt.report;
-  const seen = withLastError(withWindows(health, windows, attempt.nowMs), attempt);
+  const known = withCredential(health, attempt.credentialId);
+  const seen = withLastError(withWindows(known, windows, attempt.nowMs), attempt);
   return afterResult[result](withoutDisproved(seen, attempt), attempt, rules);
 }
 
@@ -101,7 +102,8 @@ function afterRefusal(health: AccountHealth, attempt: ReportedAttempt, rules: He
     const isKnownProblem = ended.problem?.credentialId === credentialId;
     return isKnownProblem ? ended : { ...ended, problem: { kind: report.problem, sinceMs, credentialId } };
   }
-  return withGuess(ended, { model: '', reason: 'unauthorized' }, attempt, rules);
+  const credentialMark = credentialMarkOf(credentialId);
+  return withGuess(ended, { model: '', reason: 'unauthorized', credentialMark }, attempt, rules);
 }
 
 /** The account lacks the model or a feature; it continues to serve everything else. */

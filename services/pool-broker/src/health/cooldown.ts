@@ -9,7 +9,7 @@ export interface HealthRules {
   readonly random: () => number;
 }
 
-type CooldownKind = Pick<Cooldown, 'model' | 'feature' | 'reason'>;
+type CooldownKind = Pick<Cooldown, 'model' | 'feature' | 'reason' | 'credentialMark'>;
 
 /**
  * A cooldown with a guessed duration: it doubles while it proves too short, and is lengthened by

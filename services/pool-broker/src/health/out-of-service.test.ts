@@ -3,16 +3,28 @@ import { describe, expect, it } from 'vitest';
 import { sampleAccount, sampleSettings } from '../__fixtures__/sample-gateway.ts';
 import { toAccount } from '../accounts/account.ts';
 import type { ProblemKind } from '../accounts/attempt.ts';
-import { type AccountHealth, afterRenewal, healthy, mergeHealth, withoutRefusals } from './account-health.ts';
+import {
+  type AccountHealth,
+  afterRenewal,
+  healthy,
+  mergeHealth,
+  withCredential,
+  withoutRefusals,
+} from './account-health.ts';
 import { applyReport } from './apply-report.ts';
 import { availabilityOf, withProblemApplied } from './eligibility.ts';
 
 const startMs = 1_000_000;
 const account = toAccount(sampleAccount('responses', 'a'));
 
-function refused(health: AccountHealth, problem: ProblemKind | undefined, nowMs = startMs): AccountHealth {
+function refused(
+  health: AccountHealth,
+  problem: ProblemKind | undefined,
+  nowMs = startMs,
+  { credentialId } = account,
+): AccountHealth {
   const report = { result: 'unauthorized', retryAtMs: undefined, modelScoped: false, windows: [], problem } as const;
-  const attempt = { leaseId: 'l', model: 'm', report, leasedAtMs: nowMs, credentialId: account.credentialId, nowMs };
+  const attempt = { leaseId: 'l', model: 'm', report, leasedAtMs: nowMs, credentialId, nowMs };
   return applyReport(health, attempt, { settings: sampleSettings, random: () => 0 });
 }
 
@@ -84,5 +96,48 @@ describe('an account that pauses because its token was refused', () => {
 
   it('pauses on when the refused one is the newest', () => {
     expect(afterRenewal(paused, { issuedAtMs: startMs - 1, nowMs: startMs + 5_000 })).toBe(paused);
+  });
+});
+
+describe('an account that pauses because its credential was refused', () => {
+  const credential = { kind: 'bearer', secret: new Secret('another') } as const;
+  const replaced = toAccount(sampleAccount('responses', 'a', { credential }));
+  const paused = refused(healthy, undefined);
+  const lengthOf = ({ cooldowns: [cooldown] }: AccountHealth) => (cooldown?.untilMs ?? 0) - (cooldown?.sinceMs ?? 0);
+
+  it('pauses on with the same credential, and is free of it with another one', () => {
+    expect(withCredential(paused, account.credentialId)).toBe(paused);
+    const free = withCredential(paused, replaced.credentialId);
+    expect(free).toMatchObject({ cooldowns: [], lastError: undefined });
+    expect(withCredential(free, account.credentialId)).toBe(free);
+  });
+
+  it('keeps its other pauses, and what ends with the credential in its own way', () => {
+    const limit = { model: 'm', reason: 'rate_limited', sinceMs: startMs, untilMs: startMs + 1 } as const;
+    const limited = { ...paused, cooldowns: [...paused.cooldowns, { ...limit, givenByProvider: true, repeats: 0 }] };
+    const both = refused(limited, 'account_disabled');
+    const free = withCredential(both, replaced.credentialId);
+    expect(free.cooldowns).toMatchObject([limit]);
+    expect(free.problem).toBe(both.problem);
+  });
+
+  it('pauses for the first time when another credential is refused too', () => {
+    const again = refused(paused, undefined, startMs + 1_000, replaced);
+    expect(again.cooldowns).toHaveLength(1);
+    expect(again.lastError).toMatchObject({ inARow: 1 });
+    expect(lengthOf(again)).toBe(lengthOf(paused));
+    expect(withCredential(again, replaced.credentialId)).toBe(again);
+    const longer = refused(paused, undefined, startMs + 1_000);
+    expect(lengthOf(longer)).toBeGreaterThan(lengthOf(paused));
+  });
+
+  it('remembers too little of the credential to confirm a guess', () => {
+    const [{ credentialMark = '' } = expect.fail('it pauses')] = paused.cooldowns;
+    expect(credentialMark).toMatch(/^[\w-]{2}$/);
+    const guesses = Array.from({ length: 20_000 }, (_, n) => {
+      const guess = { kind: 'bearer', secret: new Secret(`guess ${n}`) } as const;
+      return toAccount(sampleAccount('responses', 'a', { credential: guess })).credentialId;
+    });
+    expect(guesses.filter((id) => id.startsWith(credentialMark)).length).toBeGreaterThan(1);
   });
 });

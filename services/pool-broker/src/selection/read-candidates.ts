@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { type Account, servesModel } from '../accounts/account.ts';
 import type { Candidate } from '../catalog/catalog.ts';
+import { withCredential } from '../health/account-health.ts';
 import { type AccountView, eligibilityOf, withProblemApplied } from '../health/eligibility.ts';
 import type { AccountRecord } from '../store/pool-store.ts';
 import type { Broker } from './broker.ts';
@@ -65,9 +66,11 @@ function viewsOf(
   records: readonly AccountRecord[],
   nowMs: number,
 ): readonly AccountView[] {
-  return records.flatMap(({ health, inFlight }, at) => {
+  return records.flatMap(({ health: known, inFlight }, at) => {
     const account = accounts[at];
-    return account === undefined ? [] : [{ account: withProblemApplied(account, health, nowMs), health, inFlight }];
+    if (account === undefined) return [];
+    const health = withCredential(known, account.credentialId);
+    return [{ account: withProblemApplied(account, health, nowMs), health, inFlight }];
   });
 }
 

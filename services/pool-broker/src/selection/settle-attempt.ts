@@ -1,6 +1,12 @@
 import { type Account, servesModel } from '../accounts/account.ts';
 import { type Attempt, callerOfLease, isFailure, isFaultOfPool } from '../accounts/attempt.ts';
-import type { AccountProblem } from '../health/account-health.ts';
+import {
+  type AccountHealth,
+  type AccountProblem,
+  causeOf,
+  forgottenAtMs,
+  withCredential,
+} from '../health/account-health.ts';
 import { applyReport, type ReportedAttempt } from '../health/apply-report.ts';
 import { applyToPool, incidentSinceMs, type PoolHealth } from '../health/pool-health.ts';
 import type { Broker } from './broker.ts';
@@ -67,12 +73,21 @@ async function hasNewerSecret(
 
 async function changeAccountHealth(broker: Broker, ended: Ended): Promise<void> {
   let problem: AccountProblem | undefined;
+  let isFirstRefusal = false;
   const changed = await broker.store.changeHealth(ended.accountId, (health) => {
     const next = applyReport(health, ended, rulesOf(broker));
     problem = next.problem === health.problem ? undefined : next.problem;
+    isFirstRefusal = isRefused(next, ended) && !isRefused(health, ended);
     return next;
   });
   if (changed && problem !== undefined) broker.metrics.accountDisabled(ended.pool, problem.kind);
+  if (changed && isFirstRefusal) broker.metrics.credentialRefused(ended.accountId, ended.report.upstreamStatus);
+}
+
+/** Whether the account pauses because of its present credential, or is tested after such a pause. */
+function isRefused(health: AccountHealth, { credentialId, nowMs }: Ended): boolean {
+  const { cooldowns } = withCredential(health, credentialId);
+  return cooldowns.some((cooldown) => causeOf(cooldown) === 'refusal' && nowMs < forgottenAtMs(cooldown));
 }
 
 async function changePoolHealth({ store, configuration, random }: Broker, ended: Ended, known: PoolHealth) {

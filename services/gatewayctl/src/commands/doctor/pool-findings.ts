@@ -3,7 +3,7 @@ import { unreadableListRemedy } from '@gateway/presentation/failure-remedy';
 import { unservedPools } from '@gateway/presentation/unserved-pools';
 import { type AccountProbe, ProbeResult } from '@gateway/proto/admin/v1/account_service_pb.js';
 import type { PoolStatus } from '@gateway/proto/admin/v1/pool_service_pb.js';
-import { type Account, AccountState, ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
+import { type Account, AccountState, AttemptResult, ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import { countText } from '../../output/words.ts';
 import { pauseText } from '../pool.ts';
 import { type Finding, fine, note, warning, wrong } from './finding.ts';
@@ -51,11 +51,22 @@ export function probeFindings(probes: readonly AccountProbe[], accounts: readonl
   return probes.map((probe) => {
     const { accountId, result, cause } = probe;
     const text = `${accountId}: ${probeText(probe)}`;
+    const known = accounts.find(({ id }) => id === accountId);
+    if (result === ProbeResult.SUCCEEDED && known?.cooldowns.some(isAfterRefusal)) return accepted(text, accountId);
     if ([ProbeResult.SUCCEEDED, ProbeResult.SKIPPED].includes(result)) return fine('accounts', text);
     if (result !== ProbeResult.FAILED) return wrong('accounts', text);
-    const probed = accounts.find(({ id }) => id === accountId) ?? { id: accountId, source: '' };
-    return wrong('accounts', text, unreadableListRemedy(cause, [probed]));
+    return wrong('accounts', text, unreadableListRemedy(cause, [known ?? { id: accountId, source: '' }]));
   });
+}
+
+/** A probe changes nothing in the gateway, so the pause after an earlier refusal lasts. */
+function accepted(text: string, accountId: string): Finding {
+  const remedy = `Its pause after a refused credential lasts. To end it at once: gatewayctl account enable ${accountId}`;
+  return { ...fine('accounts', text), remedy };
+}
+
+function isAfterRefusal({ reason, model }: Account['cooldowns'][number]): boolean {
+  return reason === AttemptResult.UNAUTHORIZED && model === '';
 }
 
 const unservedRemedy = 'If you need it, add an account with gatewayctl account add, or in gateway.yaml.';

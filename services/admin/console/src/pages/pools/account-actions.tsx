@@ -6,8 +6,14 @@ import { useChange } from '../../api/change.ts';
 import { Button } from '../../ui/button.tsx';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { ProblemNote } from '../../ui/state.tsx';
-import { changesOf, useWords } from './account-words.ts';
-import { CredentialFields, credentialFieldNames, credentialOf, emptyCredential } from './credential-fields.tsx';
+import { changesOf, useWords, usualCredentialKind } from './account-words.ts';
+import {
+  type CredentialDraft,
+  CredentialFields,
+  credentialFieldNames,
+  credentialOf,
+  emptyCredential,
+} from './credential-fields.tsx';
 
 type Asked =
   | { readonly kind: 'use'; readonly use: AccountUse; readonly seen: AccountUse }
@@ -114,8 +120,11 @@ const consequences: Readonly<Record<AccountUse, string>> = {
 };
 
 /** Replaces the secret of an account of the database. */
-function ReplaceCredential({ account: { id }, onClose }: AccountProps) {
-  const [draft, setDraft] = useState(emptyCredential);
+function ReplaceCredential({ account: { id, credentialKind }, onClose }: AccountProps) {
+  const [draft, setDraft] = useState<CredentialDraft>({
+    ...emptyCredential,
+    kind: usualCredentialKind({ credentialKind }),
+  });
   const { run, busy, problem } = useChange(AccountService.method.replaceCredential, {
     alsoRefresh: [PoolService],
     notice: () => `Credential of ${id} replaced.`,

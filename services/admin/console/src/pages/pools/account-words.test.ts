@@ -6,6 +6,7 @@ import {
   AccountUse,
   AttemptResult,
   CooldownSchema,
+  ProviderFormat,
 } from '@gateway/proto/pool/v1/account_pb.js';
 import { QuotaForecastSchema, QuotaOutlook } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { describe, expect, it } from 'vitest';
@@ -20,6 +21,7 @@ import {
   sourceText,
   standCounts,
   standOf,
+  usualCredentialKind,
 } from './account-words.ts';
 
 const { ACTIVE, DRAINING, DISABLED } = AccountUse;
@@ -61,7 +63,9 @@ describe('the state of an account', () => {
   it('comes with the remedy while it is failing', () => {
     const rejected = { inARow: 1, result: AttemptResult.UNAUTHORIZED, upstreamStatus: 401 };
     const failing = { id: 'p/a', source: 'OPENAI_API_KEY', lastError: rejected };
-    expect(remedyOf(account(failing))).toBe('Set OPENAI_API_KEY to a valid key, and restart the gateway.');
+    expect(remedyOf(account(failing))).toBe(
+      'Set OPENAI_API_KEY to a valid key, and restart the gateway. If the provider accepts the key again, gatewayctl account enable p/a ends the pause at once.',
+    );
     expect(remedyOf(account({ ...failing, lastError: { ...rejected, inARow: 0 } }))).toBe('');
     expect(remedyOf(account({ id: 'p/a', source: 'gateway.yaml' }))).toBe('');
   });
@@ -126,5 +130,18 @@ describe('the forecast of a pool', () => {
       { state: AccountState.COOLING, windows: [{ name: '5h' }] },
     ];
     expect(silentAccounts({ accounts: accounts.map(account) })).toBe(1);
+  });
+});
+
+describe('the kind of credential that a form offers first', () => {
+  it.each([
+    ['bearer', {}],
+    ['bearer', { format: ProviderFormat.RESPONSES }],
+    ['apiKey', { format: ProviderFormat.MESSAGES }],
+    ['bearer', { format: ProviderFormat.MESSAGES, credentialKind: 'bearer' }],
+    ['apiKey', { credentialKind: 'api_key' }],
+    ['oauth', { credentialKind: 'oauth' }],
+  ] as const)('is %s for %j', (kind, known) => {
+    expect(usualCredentialKind(known)).toBe(kind);
   });
 });

@@ -6,10 +6,31 @@ import {
   AccountUse,
   AttemptResult,
   type Cooldown,
+  ProviderFormat,
 } from '@gateway/proto/pool/v1/account_pb.js';
 import { type QuotaForecast, QuotaOutlook } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { Tone } from '../../ui/status.tsx';
 import { msOf } from '../../ui/time.tsx';
+
+export type CredentialKind = 'bearer' | 'apiKey' | 'oauth';
+
+const namesInContract: Readonly<Record<CredentialKind, string>> = {
+  bearer: 'bearer',
+  apiKey: 'api_key',
+  oauth: 'oauth',
+};
+
+/** The kind of credential that an account has, or that providers of its pool's format expect. */
+export function usualCredentialKind({
+  format = ProviderFormat.UNSPECIFIED,
+  credentialKind = '',
+}: {
+  readonly format?: ProviderFormat | undefined;
+  readonly credentialKind?: string;
+}): CredentialKind {
+  const present = (['bearer', 'apiKey', 'oauth'] as const).find((kind) => namesInContract[kind] === credentialKind);
+  return present ?? (format === ProviderFormat.MESSAGES ? 'apiKey' : 'bearer');
+}
 
 /** The state of an account in a word. */
 export function standOf(account: Pick<Account, 'state' | 'use' | 'lastError'>): {

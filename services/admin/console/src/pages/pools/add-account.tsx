@@ -5,7 +5,14 @@ import { useChange } from '../../api/change.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { SelectField, TextField } from '../../ui/field.tsx';
 import { fieldsOf } from '../../ui/form.tsx';
-import { CredentialFields, credentialFieldNames, credentialOf, emptyCredential } from './credential-fields.tsx';
+import { usualCredentialKind } from './account-words.ts';
+import {
+  type CredentialDraft,
+  CredentialFields,
+  credentialFieldNames,
+  credentialOf,
+  emptyCredential,
+} from './credential-fields.tsx';
 
 interface AddAccountProps {
   readonly overview: PoolOverview;
@@ -18,13 +25,20 @@ interface AddAccountProps {
 export function AddAccount({ overview: { pools }, pool, onClose }: AddAccountProps) {
   const names = pools.map((status) => status.pool?.name ?? '');
   const [draft, setDraft] = useState({ pool: pool || (names[0] ?? ''), name: '', models: '', maxConcurrency: '' });
-  const [credential, setCredential] = useState(emptyCredential);
+  const kindIn = (name: string) =>
+    usualCredentialKind({ format: pools.find((status) => status.pool?.name === name)?.pool?.format });
+  const [credential, setCredential] = useState<CredentialDraft>({ ...emptyCredential, kind: kindIn(draft.pool) });
   const { run, busy, problem } = useChange(AccountService.method.addAccount, {
     alsoRefresh: [PoolService],
     notice: ({ account }) => `${account?.id} was added.`,
     onDone: onClose,
   });
   const field = fieldsOf(draft, setDraft, problem);
+  /** Another pool may expect another kind, unless the operator chose one. */
+  const choosePool = (name: string) => {
+    setDraft({ ...draft, pool: name });
+    if (credential.kind === kindIn(draft.pool)) setCredential({ ...credential, kind: kindIn(name) });
+  };
   const submit = () => {
     const { models, maxConcurrency, ...rest } = draft;
     const account = {
@@ -44,7 +58,7 @@ export function AddAccount({ overview: { pools }, pool, onClose }: AddAccountPro
       onSubmit={submit}
       onClose={onClose}
     >
-      <SelectField label="Pool" {...field('pool', 'account.pool')}>
+      <SelectField label="Pool" {...field('pool', 'account.pool')} onValue={choosePool}>
         {names.map((name) => (
           <option key={name}>{name}</option>
         ))}

@@ -3,10 +3,11 @@ import type { AccountCredentialSchema } from '@gateway/proto/pool/v1/account_pb.
 import type { Problem } from '../../api/problem.ts';
 import { SelectField, TextField } from '../../ui/field.tsx';
 import { fieldsOf } from '../../ui/form.tsx';
+import type { CredentialKind } from './account-words.ts';
 
 /** The typed credential of an account. It is sent, and never shown again. */
 export interface CredentialDraft {
-  readonly kind: 'bearer' | 'apiKey' | 'oauth';
+  readonly kind: CredentialKind;
   readonly secret: string;
   readonly tokenUrl: string;
   readonly clientId: string;
@@ -62,7 +63,7 @@ export function CredentialFields({ draft, onDraft, problem }: CredentialFieldsPr
         label="Credential"
         {...field('kind', 'credential')}
         // Values of one kind of credential do not fit the other.
-        onValue={(kind) => onDraft({ ...emptyCredential, kind: kind as CredentialDraft['kind'] })}
+        onValue={(kind) => onDraft({ ...emptyCredential, kind: kind as CredentialKind })}
       >
         <option value="bearer">Bearer token (Authorization)</option>
         <option value="apiKey">API key (x-api-key)</option>
