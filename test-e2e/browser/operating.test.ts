@@ -102,6 +102,21 @@ describe('an operator', () => {
       expect(new URL(page.url()).pathname).toContain(id);
     }));
 
+  it('waits for a request that runs, on its page', () => {
+    const digits = Date.now().toString(16).padStart(12, '0');
+    const id = `${digits.slice(0, 8)}-${digits.slice(8)}-7000-8000-00000000aaaa`;
+    return as('gw_a_viewer', `/requests/${id}`, async (page) => {
+      await isThere(page, 'This request is still running, or the id is unknown.');
+      expect(await accessibilityProblems(page)).toEqual([]);
+      await isThere(page, 'Timeline');
+    });
+  });
+
+  it('reads how many requests run, which the list does not have yet', () =>
+    as('gw_a_viewer', '/requests', (page) =>
+      isThere(page, /requests in flight\. The log has requests when they end\./),
+    ));
+
   it('reads which limit refused a request', () =>
     as('gw_a_viewer', '/requests?kind=refused&status=429', async (page) => {
       await page.locator('tbody a').first().click();

@@ -13,6 +13,7 @@ import { Answer, Empty } from '../../ui/state.tsx';
 import { Status } from '../../ui/status.tsx';
 import { byPages, type Column, More, Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
+import { InFlightNote } from './in-flight-note.tsx';
 import { type LiveList, listWith, mergeNewest, mostAtOnce } from './live-list.ts';
 import { RequestFilterForm } from './request-filter-form.tsx';
 import { exportLink, filtersOf, requestsLink, searchOf } from './request-search.ts';
@@ -66,6 +67,7 @@ export function RequestsPage() {
         <Answer of={{ ...list, data: list.data ?? (rows.length > 0 ? {} : undefined) }} what="requests">
           {() => (
             <>
+              {!isPast && <InFlightNote />}
               <LiveNote paused={paused} isPast={isPast} list={live.data} />
               <Table
                 caption="Requests, newest first"
