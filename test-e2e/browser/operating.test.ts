@@ -77,6 +77,11 @@ describe('an operator', () => {
       expect(await page.locator('.secret').count()).toBe(0);
       await button(page, 'Rotate anyway').click();
       expect(await page.locator('.secret code').first().textContent()).toMatch(/^gw_s_/);
+      await page.getByLabel('I have saved the token').check();
+      await button(page, 'Done').click();
+      await page.locator('dl', { hasText: /Old secret\s*Valid until/ }).waitFor();
+      await page.getByRole('link', { name: 'All tokens' }).click();
+      await isThere(page, /Old secret valid until/);
     }));
 
   it('is asked before an account is disabled, and learns when another person was faster', () =>

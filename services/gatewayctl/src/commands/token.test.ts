@@ -1,4 +1,4 @@
-import { timestampMs } from '@bufbuild/protobuf/wkt';
+import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect';
 import { invalidFields } from '@gateway/admin/rpc/problems';
 import { TokenService } from '@gateway/proto/admin/v1/token_service_pb.js';
@@ -138,6 +138,14 @@ describe('gatewayctl token', () => {
     expect(notes).toMatch(/the old secret works until/);
     expect(asked.at(-1)).toMatchObject({ keepOldSeconds: 3_600, expectedRevision: 3n });
     expect((await line.run('token', 'rotate', 'ci', '--keep-old', '31d')).exitCode).toBe(2);
+  });
+
+  it('says until when the old secret of a rotated token works', async () => {
+    const oldTextValidUntil = timestampFromMs(Date.parse('2026-11-28T08:04:00Z'));
+    const rotated = { ...listing, token: { ...token, oldTextValidUntil } };
+    const { line } = commandLine({ getToken: () => ({ token: rotated }), listTokens: () => ({ tokens: [rotated] }) });
+    expect((await line.run('token', 'show', 'ci')).printed).toMatch(/^old secret +valid until 2026-11-28/m);
+    expect((await line.run('token', 'list')).lines[1]).toMatch(/valid \(old secret valid until 2026-11-28[^)]*\)$/);
   });
 
   it.each([

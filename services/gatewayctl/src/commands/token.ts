@@ -192,7 +192,7 @@ const columns: Columns<TokenListing> = {
   'tokens/day': tokensText,
   today: { of: ({ tokensByDay }) => Number(tokensByDay.at(-1) ?? 0n), spare: true },
   expires: { of: ({ token }) => timeText(token?.expiresAt), spare: true },
-  state: stateCell,
+  state: listedStateCell,
 };
 
 function kindText(kind = TokenKind.UNSPECIFIED): string {
@@ -219,6 +219,16 @@ function stateCell({ token }: TokenListing): Cell {
   return isOver ? { text: 'expired', color: 'yellow' } : { text: 'valid', color: 'green' };
 }
 
+/** The state in a list, also of the old secret while a rotation keeps it valid. */
+function listedStateCell(listing: TokenListing): Cell {
+  const [state, old] = [stateCell(listing), oldSecretText(listing)];
+  return old === '' || typeof state !== 'object' ? state : { ...state, text: `${state.text} (old secret ${old})` };
+}
+
+function oldSecretText({ token }: TokenListing): string {
+  return token?.oldTextValidUntil === undefined ? '' : `valid until ${timeText(token.oldTextValidUntil)}`;
+}
+
 function tokenText(listing: TokenListing): string {
   const { token, limits, tokensByDay } = listing;
   return factSheet({
@@ -233,6 +243,7 @@ function tokenText(listing: TokenListing): string {
     'last days': tokensByDay.join(' '),
     created: timeText(token?.createdAt),
     expires: timeText(token?.expiresAt),
+    'old secret': oldSecretText(listing),
     revoked: timeText(token?.revokedAt),
     note: token?.note,
   });

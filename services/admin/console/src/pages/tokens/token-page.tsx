@@ -96,6 +96,11 @@ function Known({ listing, token, error }: KnownProps) {
             <Fact name={token.revokedAt === undefined ? 'Expires' : 'Revoked'}>
               {at === undefined ? 'Never' : <Time at={at} />}
             </Fact>
+            {token.oldTextValidUntil !== undefined && (
+              <Fact name="Old secret">
+                Valid until <Time at={token.oldTextValidUntil} />
+              </Fact>
+            )}
             <Fact name="Note">{token.note || <span className="faint">None</span>}</Fact>
           </dl>
         </Panel>

@@ -111,6 +111,11 @@ const columns: readonly Column<TokenListing>[] = [
               <Time at={at} />
             </div>
           )}
+          {token.oldTextValidUntil !== undefined && (
+            <div className="faint small">
+              Old secret valid until <Time at={token.oldTextValidUntil} />
+            </div>
+          )}
         </>
       );
     },
