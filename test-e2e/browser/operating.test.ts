@@ -95,7 +95,7 @@ describe('an operator', () => {
     }));
 
   it('finds why a request went where it went, from the list or by its id', () =>
-    as('gw_a_viewer', '/requests?kind=moved', async (page) => {
+    as('gw_a_viewer', '/requests?kind=failed-over', async (page) => {
       await page.locator('tbody a').first().click();
       await isThere(page, 'The provider rate limited the account (429)');
       await isThere(page, 'responses/team-b failed');
@@ -123,7 +123,8 @@ describe('an operator', () => {
     ));
 
   it('reads which limit refused a request', () =>
-    as('gw_a_viewer', '/requests?kind=refused&status=429', async (page) => {
+    as('gw_a_viewer', '/requests?kind=rejected&status=429', async (page) => {
+      await page.locator('tbody', { hasText: 'tokens per day' }).waitFor();
       await page.locator('tbody a').first().click();
       await isThere(page, /reached its limit of tokens per day.*Retry at/);
     }));

@@ -5,6 +5,7 @@ export * from './model-pattern.ts';
 export * from './numbers.ts';
 export * from './pool-pause-text.ts';
 export * from './quota-text.ts';
+export * from './request-endings.ts';
 export * from './request-text.ts';
 export * from './routing-text.ts';
 export * from './unserved-pools.ts';

@@ -1,5 +1,5 @@
 import { useInfiniteQuery } from '@connectrpc/connect-query';
-import { formatCompact, formatCount, formatCountOf } from '@gateway/presentation';
+import { formatCompact, formatCount, formatCountOf, rejectingLimitText } from '@gateway/presentation';
 import { type RequestListing, RequestService } from '@gateway/proto/admin/v1/request_service_pb.js';
 import { useEffect, useMemo, useState } from 'react';
 import { useLive } from '../../api/live.ts';
@@ -149,6 +149,7 @@ const columns: readonly Column<RequestListing>[] = [
         <span className="ending-cell">
           <Status tone={tone}>{text}</Status>
           {request.errorCode !== '' && <code className="small">{request.errorCode}</code>}
+          {rejectingLimitText(request) !== '' && <span className="faint small">{rejectingLimitText(request)}</span>}
         </span>
       );
     },
