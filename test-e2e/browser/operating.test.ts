@@ -139,7 +139,7 @@ describe('somebody else', () => {
 
   it('the holder of a token sees its own usage and limits, on an accessible page', () =>
     as('gw_s_ci', '/my-usage', async (page) => {
-      await isThere(page, '1.69M of 2M today');
+      await isThere(page, '1.69M of 2M tokens today');
       expect(await accessibilityProblems(page)).toEqual([]);
     }));
 });

@@ -1,6 +1,7 @@
 export * from './account-error-text.ts';
 export * from './client-settings.ts';
 export * from './failure-remedy.ts';
+export * from './figure-text.ts';
 export * from './model-pattern.ts';
 export * from './numbers.ts';
 export * from './pool-pause-text.ts';
@@ -8,6 +9,7 @@ export * from './quota-text.ts';
 export * from './request-endings.ts';
 export * from './request-text.ts';
 export * from './routing-text.ts';
+export * from './token-use-text.ts';
 export * from './unserved-pools.ts';
 export * from './visible-text.ts';
 export * from './welcome.ts';

@@ -73,6 +73,14 @@ describe('gatewayctl token', () => {
     expect((await line.run('token', 'list', '-o', 'yaml')).printed).toMatch(/^- token:\n {4}tokenId: 01a1fc6b/);
   });
 
+  it('says that a token reached its limit, with all that it used', async () => {
+    const reached = { ...listing, limits: { tokens: { limit: 60n, remaining: 0n } }, tokensByDay: [61n] };
+    const limited = { ...reached, token: { ...token, limits: { tokensPerDay: 60n } } };
+    const { line } = commandLine({ getToken: () => ({ token: limited }), listTokens: () => ({ tokens: [limited] }) });
+    expect((await line.run('token', 'list')).lines[1]).toMatch(/61 of 60 \(limit reached\) +61 +valid$/);
+    expect((await line.run('token', 'show', 'ci')).printed).toMatch(/^tokens\/day +61 of 60 \(limit reached\)$/m);
+  });
+
   it('prints lists of many pages whole, and empty ones as lists', async () => {
     const pages = [[listing, listing], [listing], []];
     const { line } = commandLine({
@@ -146,6 +154,17 @@ describe('gatewayctl token', () => {
     const { line } = commandLine({ getToken: () => ({ token: rotated }), listTokens: () => ({ tokens: [rotated] }) });
     expect((await line.run('token', 'show', 'ci')).printed).toMatch(/^old secret +valid until 2026-11-28/m);
     expect((await line.run('token', 'list')).lines[1]).toMatch(/valid \(old secret valid until 2026-11-28[^)]*\)$/);
+  });
+
+  it('says when a token was already revoked, and revokes it no second time', async () => {
+    const revoked = { ...token, revokedAt: timestampFromMs(Date.parse('2026-11-27T08:04:00Z')) };
+    const { line, asked } = commandLine({ getToken: () => ({ token: { token: revoked } }) });
+    const { notes, exitCode } = await line.run('token', 'revoke', 'ci');
+    expect({ notes, exitCode }).toEqual({
+      notes: `${id} (ci) was already revoked at 2026-11-27T08:04:00Z`,
+      exitCode: 0,
+    });
+    expect(asked).toEqual([]);
   });
 
   it.each([

@@ -108,7 +108,12 @@ function Known({ listing, token, error }: KnownProps) {
           title="Current limits"
           aside={`Requests per minute: ${limitText(token.limits?.requestsPerMinute)} · tokens per day: ${limitText(token.limits?.tokensPerDay)}`}
         >
-          <TokenLimits token={token} status={listing.limits} detailed />
+          <TokenLimits
+            token={token}
+            status={listing.limits}
+            recordedToday={listing.tokensByDay.at(-1) ?? 0n}
+            detailed
+          />
         </Panel>
         <Panel
           title="Tokens used"

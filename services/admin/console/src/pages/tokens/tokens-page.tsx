@@ -120,7 +120,11 @@ const columns: readonly Column<TokenListing>[] = [
       );
     },
   },
-  { label: 'Current limits', render: ({ token, limits }) => token && <TokenLimits token={token} status={limits} /> },
+  {
+    label: 'Current limits',
+    render: ({ token, limits, tokensByDay }) =>
+      token && <TokenLimits token={token} status={limits} recordedToday={tokensByDay.at(-1) ?? 0n} />,
+  },
   {
     label: 'Last 14 days',
     render: ({ tokensByDay }) => {
