@@ -1,4 +1,5 @@
 export * from './account-error-text.ts';
+export * from './changes-between.ts';
 export * from './client-settings.ts';
 export * from './failure-remedy.ts';
 export * from './figure-text.ts';
