@@ -47,7 +47,7 @@ const columns: Columns<AuditEntry> = {
   changes: { of: changesText, spare: true },
 };
 
-/** "requests per minute 60 → 120", field by field as in the console; of a failed change the reason. */
+/** "requests per minute 60 → 120", as in the console. A failed change has its reason. */
 function changesText({ outcome, before, after, reason }: AuditEntry): string {
   if (outcome !== AuditOutcome.DONE) return reason;
   const texts = changesBetween(before, after).map(({ field, was, is }) => {

@@ -38,7 +38,7 @@ function isRecent(text: string, nowMs: number): boolean {
 }
 
 const againMs = 750;
-/** The page says that the request may still run after so many: a request that has ended is there. */
+/** After so many failed tries, the page says that the request may still run. */
 const tries = 3;
 /** Clocks differ, and answers take time. */
 const longestMs = 3_600_000;

@@ -72,8 +72,10 @@ function Meter({ what, unit, used, remaining, limit, children }: MeterProps) {
     <div className="limit">
       <Bar share={limit === 0 ? 1 : Math.min(1, used / limit)} label={what} />
       <span title={what}>
-        <b>{formatCompact(used)}</b> of {formatCompact(limit)}
-        {unit}
+        <span className="nowrap">
+          <b>{formatCompact(used)}</b> of {formatCompact(limit)}
+          {unit}
+        </span>
         {reachedText(remaining)}
       </span>
       {children && <span className="faint limit-note">{children}</span>}
