@@ -194,7 +194,7 @@ describe('the other pages', () => {
   it('show the fields of a change, page after page, and keep the filters in the address', async () => {
     await goTo(page, '/audit?search=token.update');
     const rows = page.getByRole('table', { name: 'Audit log' }).getByRole('row');
-    expect(await rows.nth(1).textContent()).toMatch(/limits.requestsPerMinute 60 → 120/);
+    expect(await rows.nth(1).textContent()).toMatch(/requests per minute 60 → 120/);
     await page.getByRole('button', { name: 'Show all' }).click();
     await page.waitForURL(/\/audit$/);
     await page.getByRole('button', { name: 'Show more' }).click();

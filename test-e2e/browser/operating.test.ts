@@ -77,6 +77,11 @@ describe('an operator', () => {
       expect(await page.locator('.secret').count()).toBe(0);
       await button(page, 'Rotate anyway').click();
       expect(await page.locator('.secret code').first().textContent()).toMatch(/^gw_s_/);
+      await page.getByLabel('I have saved the token').check();
+      await button(page, 'Done').click();
+      await page.locator('dl', { hasText: /Old secret\s*Valid until/ }).waitFor();
+      await page.getByRole('link', { name: 'All tokens' }).click();
+      await isThere(page, /Old secret valid until/);
     }));
 
   it('is asked before an account is disabled, and learns when another person was faster', () =>
@@ -90,7 +95,7 @@ describe('an operator', () => {
     }));
 
   it('finds why a request went where it went, from the list or by its id', () =>
-    as('gw_a_viewer', '/requests?kind=moved', async (page) => {
+    as('gw_a_viewer', '/requests?kind=failed-over', async (page) => {
       await page.locator('tbody a').first().click();
       await isThere(page, 'The provider rate limited the account (429)');
       await isThere(page, 'responses/team-b failed');
@@ -102,8 +107,24 @@ describe('an operator', () => {
       expect(new URL(page.url()).pathname).toContain(id);
     }));
 
+  it('waits for a request that runs, on its page', () => {
+    const digits = Date.now().toString(16).padStart(12, '0');
+    const id = `${digits.slice(0, 8)}-${digits.slice(8)}-7000-8000-00000000aaaa`;
+    return as('gw_a_viewer', `/requests/${id}`, async (page) => {
+      await isThere(page, 'This request is still running, or the id is unknown.');
+      expect(await accessibilityProblems(page)).toEqual([]);
+      await isThere(page, 'Timeline');
+    });
+  });
+
+  it('reads how many requests run, which the list does not have yet', () =>
+    as('gw_a_viewer', '/requests', (page) =>
+      isThere(page, /requests in flight\. The log has requests when they end\./),
+    ));
+
   it('reads which limit refused a request', () =>
-    as('gw_a_viewer', '/requests?kind=refused&status=429', async (page) => {
+    as('gw_a_viewer', '/requests?kind=rejected&status=429', async (page) => {
+      await page.locator('tbody', { hasText: 'tokens per day' }).waitFor();
       await page.locator('tbody a').first().click();
       await isThere(page, /reached its limit of tokens per day.*Retry at/);
     }));
@@ -118,7 +139,7 @@ describe('somebody else', () => {
 
   it('the holder of a token sees its own usage and limits, on an accessible page', () =>
     as('gw_s_ci', '/my-usage', async (page) => {
-      await isThere(page, '1.69M of 2M today');
+      await isThere(page, '1.69M of 2M tokens today');
       expect(await accessibilityProblems(page)).toEqual([]);
     }));
 });

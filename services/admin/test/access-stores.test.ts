@@ -3,10 +3,12 @@ import { createClient, createContextValues, createRouterTransport } from '@conne
 import { testDatabases } from '@gateway/database/testing';
 import { AuditOutcome, AuditService } from '@gateway/proto/admin/v1/audit_service_pb.js';
 import { Role } from '@gateway/proto/admin/v1/operator_service_pb.js';
+import { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { ManualClock } from '@gateway/time';
 import { createTokenText } from '@gateway/tokens';
 import { describe, expect, it } from 'vitest';
+import { peer } from '../src/__fixtures__/rpc-world.ts';
 import { removeOldAudit, rowsAtOnce } from '../src/access/audit-retention.ts';
 import { AuditTrail } from '../src/access/audit-trail.ts';
 import { callerKey } from '../src/access/caller.ts';
@@ -116,7 +118,9 @@ describe.each(testDatabases)('over $name', ({ open }) => {
     async function aLog(opened: Awaited<ReturnType<typeof open>>) {
       const clock = new ManualClock(startMs);
       const { database } = opened;
-      const transport = createRouterTransport(({ service }) => service(AuditService, auditService({ database })));
+      const identity = peer(IdentityService, { list: () => ({}) });
+      const audit = auditService({ database, peers: { identity } });
+      const transport = createRouterTransport(({ service }) => service(AuditService, audit));
       const trail = new AuditTrail(database, clock);
       return { clock, database, trail, client: createClient(AuditService, transport) };
     }

@@ -105,11 +105,15 @@ describe.each(testDatabases)('a token that is given another text, over $name', (
     const rotated = await world.client.rotate({ tokenId: token.tokenId, keepOldSeconds: 60 });
     expect(endOf(await world.resolve(tokenText))).toBe(startMs + 60_000);
     expect(endOf(await world.resolve(rotated.tokenText))).toBeUndefined();
+    expect(await world.resolve(rotated.tokenText)).toEqual(rotated.token);
+    const listed = async () => (await world.client.list({})).tokens[0]?.oldTextValidUntil;
+    expect(await listed()).toEqual(timestampFromMs(startMs + 60_000));
     world.clock.advanceMs(59_999);
     expect((await world.resolve(tokenText))?.tokenId).toBe(token.tokenId);
     world.clock.advanceMs(1);
     expect(await world.resolve(tokenText)).toBeUndefined();
-    expect(await world.resolve(rotated.tokenText)).toEqual(rotated.token);
+    expect(await world.resolve(rotated.tokenText)).toMatchObject({ tokenId: token.tokenId, revision: 2n });
+    expect(await listed()).toBeUndefined();
   });
 
   it('keeps no text beyond its own end, or beyond two rotations', async () => {
@@ -117,11 +121,13 @@ describe.each(testDatabases)('a token that is given another text, over $name', (
     const first = await world.issue({ expiresAt: timestampFromMs(startMs + 1_000) });
     const { tokenId } = first.token;
     const second = await world.client.rotate({ tokenId, keepOldSeconds: 60 });
+    expect(second.token?.oldTextValidUntil).toEqual(timestampFromMs(startMs + 1_000));
     expect(endOf(await world.resolve(first.tokenText))).toBe(startMs + 1_000);
     const third = await world.client.rotate({ tokenId, keepOldSeconds: 60 });
     expect(await world.resolve(first.tokenText)).toBeUndefined();
     expect((await world.resolve(second.tokenText))?.tokenId).toBe(tokenId);
-    await world.client.revoke({ tokenId });
+    const { token: revoked } = await world.client.revoke({ tokenId });
+    expect(revoked?.oldTextValidUntil).toBeUndefined();
     for (const { tokenText } of [second, third]) expect(await world.resolve(tokenText)).toBeUndefined();
     await expect(world.client.rotate({ tokenId })).rejects.toMatchObject(refused);
   });

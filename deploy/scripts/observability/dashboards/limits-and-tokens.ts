@@ -14,7 +14,7 @@ export const limitsAndTokens: DashboardDescription = {
           kind: 'stacked',
           title: 'Rejected by a limit',
           description:
-            'Requests that got 429 because of a limit of their token. `gatewayctl request list --status refused` shows the tokens.',
+            'Requests that got 429 because of a limit of their token. `gatewayctl request list --status rejected` shows the tokens.',
           unit: 'reqps',
           width: 12,
           targets: [{ expr: rate('gateway_refusals_total', ['limit'], 'limit!="none"'), legend: '{{limit}}' }],

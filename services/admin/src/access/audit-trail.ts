@@ -1,4 +1,4 @@
-import type { HandlerContext } from '@connectrpc/connect';
+import { ConnectError, type HandlerContext } from '@connectrpc/connect';
 import type { GatewayDatabase, StoredAuditOutcome } from '@gateway/database';
 import type { Logger } from '@gateway/telemetry';
 import { type Clock, randomId } from '@gateway/time';
@@ -56,7 +56,9 @@ export class AuditTrail {
     try {
       changed = await work();
     } catch (thrown) {
-      await this.#end(auditId, 'failed', { subject, details: { before } });
+      // Other errors than refusals may have inner details.
+      const reason = thrown instanceof ConnectError ? thrown.rawMessage : undefined;
+      await this.#end(auditId, 'failed', { subject, details: { before, reason } });
       throw thrown;
     }
     const details = { before: changed.before ?? before, after: changed.after };

@@ -1,4 +1,5 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { requestFilterName, requestFilters } from '@gateway/presentation';
 import { RequestFilter, UsageGrouping } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { endOfLocalDayMs, isLocalDay, startOfLocalDayMs } from '@gateway/time';
 import { z } from 'zod';
@@ -18,13 +19,10 @@ const groupings = {
   account: UsageGrouping.ACCOUNT,
   all: UsageGrouping.ALL,
 };
-const filters = {
-  failed: RequestFilter.FAILED,
-  moved: RequestFilter.MOVED,
-  slow: RequestFilter.SLOW,
-  refused: RequestFilter.REFUSED,
-  aborted: RequestFilter.ABORTED,
-};
+const filter = z.preprocess(
+  (name) => (typeof name === 'string' ? (requestFilterName(name) ?? name) : name),
+  z.enum(namesOf(requestFilters), `Must be one of ${namesOf(requestFilters).join(', ')}.`).optional(),
+);
 
 const usageQuery = z
   .strictObject({
@@ -50,7 +48,7 @@ const requestQuery = z
     until: time.optional(),
     ...token,
     model: text,
-    filter: z.enum(namesOf(filters), `Must be one of ${namesOf(filters).join(', ')}.`).optional(),
+    filter,
     account_id: text,
     endpoint: text,
     status: z.coerce.number('Must be a status such as 503.').int().min(0).max(999).default(0),
@@ -69,7 +67,7 @@ const requestQuery = z
         accountId,
         requestId,
         tokenIds: tokenId === '' ? [] : [tokenId],
-        filter: filter === undefined ? RequestFilter.UNSPECIFIED : filters[filter],
+        filter: filter === undefined ? RequestFilter.UNSPECIFIED : requestFilters[filter],
         ...(typeof sinceMs === 'number' && { since: timestampFromMs(sinceMs) }),
         ...(typeof untilMs === 'number' && { until: timestampFromMs(untilMs) }),
       },

@@ -5,12 +5,15 @@ import type { AuditLogTable, Database, GatewayDatabase } from '@gateway/database
 import { type AuditEntrySchema, AuditOutcome, type AuditService } from '@gateway/proto/admin/v1/audit_service_pb.js';
 import { type ExpressionBuilder, type Selectable, sql } from 'kysely';
 import { z } from 'zod';
+import type { AdminPeers } from '../parts.ts';
+import { TokenNames } from '../usage/token-names.ts';
 import { invalidFields } from './problems.ts';
 
 /** The audit log. */
-export function auditService({ database }: { readonly database: GatewayDatabase }): ServiceImpl<typeof AuditService> {
+export function auditService({ database, peers }: AuditParts): ServiceImpl<typeof AuditService> {
+  const tokenNames = new TokenNames(peers.identity);
   return {
-    async listAudit({ search, since, until, pageSize, pageToken }) {
+    async listAudit({ search, since, until, pageSize, pageToken }, { signal }) {
       if (pageSize > maxPageSize) throw invalidFields({ pageSize: `Must be at most ${maxPageSize}.` });
       const before = pageToken === '' ? undefined : placeOf(pageToken);
       const size = pageSize || 50;
@@ -27,9 +30,20 @@ export function auditService({ database }: { readonly database: GatewayDatabase 
         .limit(size + 1)
         .execute();
       const page = rows.slice(0, size);
-      return { entries: page.map(toEntry), nextPageToken: rows.length > size ? tokenOf(page.at(-1)) : '' };
+      const ids = page.filter(({ action }) => action.startsWith('token.')).map(({ subject }) => subject);
+      // The log is worth showing without labels too.
+      const labels = await tokenNames.labelsOf(ids, signal).catch(() => new Map<string, string>());
+      return {
+        entries: page.map((row) => toEntry(row, labels.get(row.subject))),
+        nextPageToken: rows.length > size ? tokenOf(page.at(-1)) : '',
+      };
     },
   };
+}
+
+interface AuditParts {
+  readonly database: GatewayDatabase;
+  readonly peers: Pick<AdminPeers, 'identity'>;
 }
 
 const maxPageSize = 1_000;
@@ -41,7 +55,10 @@ function matches({ or }: Columns, search: string) {
   const pattern = `%${search.replace(/[\\%_]/g, '\\$&')}%`;
   const contains = (column: 'actor' | 'action' | 'subject') =>
     sql<boolean>`lower(${sql.ref(column)}) like lower(${pattern}) escape '\\'`;
-  return or([contains('actor'), contains('action'), contains('subject')]);
+  // Rows have the labels that a token had before and after.
+  const label = `%"label":"%${pattern.slice(1)}`;
+  const hasLabel = sql<boolean>`lower(details) like lower(${label}) escape '\\'`;
+  return or([contains('actor'), contains('action'), contains('subject'), hasLabel]);
 }
 
 /** The order of pages: newest first. */
@@ -69,9 +86,9 @@ function msOf(time: Timestamp | undefined): number {
   return time === undefined ? 0 : timestampMs(time);
 }
 
-function toEntry(row: Selectable<AuditLogTable>): MessageInitShape<typeof AuditEntrySchema> {
+function toEntry(row: Selectable<AuditLogTable>, subjectLabel = ''): MessageInitShape<typeof AuditEntrySchema> {
   const { audit_id: auditId, actor, address, action, subject } = row;
-  const { before, after } = details.parse(JSON.parse(row.details));
+  const { before, after, reason } = details.parse(JSON.parse(row.details));
   return {
     auditId,
     at: timestampFromMs(row.at_ms),
@@ -82,13 +99,15 @@ function toEntry(row: Selectable<AuditLogTable>): MessageInitShape<typeof AuditE
     outcome: outcomes[row.outcome],
     before: before === undefined ? '' : JSON.stringify(before),
     after: after === undefined ? '' : JSON.stringify(after),
+    reason,
+    subjectLabel,
   };
 }
 
 /** Rows of older releases have only the new state, without `before` and `after`. */
 const details = z.union([
-  z.strictObject({ before: z.unknown().optional(), after: z.unknown().optional() }),
-  z.unknown().transform((after) => ({ before: undefined, after })),
+  z.strictObject({ before: z.unknown().optional(), after: z.unknown().optional(), reason: z.string().default('') }),
+  z.unknown().transform((after) => ({ before: undefined, after, reason: '' })),
 ]);
 
 const outcomes = {

@@ -97,6 +97,9 @@ describe('changing tokens', () => {
     await client.rotateToken({ tokenId: 'aaa1', keepOldSeconds: 60 });
     clock.advanceMs(1);
     await client.revokeToken({ tokenId: 'aaa1' });
+    clock.advanceMs(1);
+    const again = await client.revokeToken({ tokenId: 'aaa1' });
+    expect(again.token?.revokedAt).toBeDefined();
     const entries = await audited();
     expect(entries).toMatchObject([
       { action: 'token.issue', subject: 'new1', after: { label: 'new', limits: { tokensPerDay: '5' } } },
@@ -137,6 +140,8 @@ describe('changing tokens', () => {
     expect((await rotate()).tokenText).toBe('gw_s_canary');
     await expect(rotate()).rejects.toMatchObject({ code: Code.Aborted });
     expect((await audited()).map(({ outcome }) => outcome).toSorted()).toEqual(['done', 'failed']);
+    const failed = (await audited()).find(({ outcome }) => outcome === 'failed');
+    expect(failed).toHaveProperty('reason', expect.stringMatching(/changed/));
   });
 });
 

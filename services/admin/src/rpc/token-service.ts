@@ -70,7 +70,10 @@ export function tokenService(parts: AdminParts): ServiceImpl<typeof TokenService
     },
 
     async revokeToken({ tokenId }, context) {
-      const before = shown(await tokenById(parts, tokenId, context));
+      const current = await tokenById(parts, tokenId, context);
+      // Nothing changes, so that the audit log gets no second entry.
+      if (current.revokedAt !== undefined) return { token: current };
+      const before = shown(current);
       return await audit.change(context, { action: 'token.revoke', subject: tokenId, before }, async () => {
         const { token } = await identity.revoke({ tokenId }, peerCall(context.signal));
         return { answer: { token }, after: shown(token) };

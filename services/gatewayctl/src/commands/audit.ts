@@ -1,3 +1,4 @@
+import { changesBetween } from '@gateway/presentation/changes-between';
 import {
   type AuditEntry,
   AuditEntrySchema,
@@ -17,7 +18,7 @@ export function auditCommand({ connect }: CommandContext): Command {
   const audit = new Command('audit').description('Shows who changed what. Admins only.');
   withOutput(audit.command('list'))
     .description('Lists changes and rejected calls, newest first.')
-    .argument('[text]', 'only entries with this text in actor, action or subject')
+    .argument('[text]', 'only entries with this text in actor, action, subject or the label of a token')
     .option('--since <when>', 'after: 1h, 2d, or a time', pastMoment)
     .option('--until <when>', 'before: 1h, 2d, or a time', pastMoment)
     .option('--last <number>', 'maximum number of rows', wholeNumber(1, 1_000_000), 50)
@@ -38,11 +39,19 @@ const columns: Columns<AuditEntry> = {
   who: ({ actor }) => actor || '(nobody)',
   from: ({ address }) => address,
   what: ({ action }) => action,
-  subject: ({ subject }) => subject,
+  subject: ({ subject, subjectLabel }) => (subjectLabel === '' ? subject : `${subjectLabel} (${subject})`),
   outcome: ({ outcome }): Cell => {
     const text = enumWord(AuditOutcome, outcome);
     return outcome === AuditOutcome.DONE ? text : { text, color: outcome === AuditOutcome.REFUSED ? 'red' : 'yellow' };
   },
-  before: { of: ({ before }) => before, spare: true },
-  after: { of: ({ after }) => after, spare: true },
+  changes: { of: changesText, spare: true },
 };
+
+/** "requests per minute 60 → 120", as in the console. A failed change has its reason. */
+function changesText({ outcome, before, after, reason }: AuditEntry): string {
+  if (outcome !== AuditOutcome.DONE) return reason;
+  const texts = changesBetween(before, after).map(({ field, was, is }) => {
+    return `${field} ${[was, is].filter((value) => value !== undefined).join(' → ')}${is === undefined ? ' → none' : ''}`;
+  });
+  return texts.join(', ');
+}

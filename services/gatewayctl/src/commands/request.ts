@@ -1,3 +1,4 @@
+import { requestFilterName, requestFilters } from '@gateway/presentation/request-endings';
 import {
   type GetRequestResponse,
   GetRequestResponseSchema,
@@ -5,7 +6,7 @@ import {
   RequestListingSchema,
   RequestService,
 } from '@gateway/proto/admin/v1/request_service_pb.js';
-import { RequestFilter } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
+import type { RequestFilter } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { Command, InvalidArgumentError } from 'commander';
 import { endless } from '../connection/deadlines.ts';
 import { notFoundToUndefined } from '../connection/not-found.ts';
@@ -68,14 +69,6 @@ export function requestCommand({ connect }: CommandContext): Command {
   return request;
 }
 
-const filters = {
-  failed: RequestFilter.FAILED,
-  moved: RequestFilter.MOVED,
-  slow: RequestFilter.SLOW,
-  refused: RequestFilter.REFUSED,
-  aborted: RequestFilter.ABORTED,
-};
-
 type Status = { readonly filter: RequestFilter } | { readonly status: number };
 
 interface SearchFlags extends OutputFlags {
@@ -94,16 +87,19 @@ function withSearch(command: Command): Command {
     .option('--endpoint <path>', 'only requests to this endpoint, such as /v1/messages')
     .option(
       '--status <status>',
-      `only requests with this outcome: ${Object.keys(filters).join(', ')}, 404, 5xx`,
+      `only requests with this outcome: ${Object.keys(requestFilters).join(', ')}, 404, 5xx`,
       statusOf,
     );
 }
 
 function statusOf(text: string): Status {
-  if (text in filters) return { filter: filters[text as keyof typeof filters] };
+  const name = requestFilterName(text);
+  if (name !== undefined) return { filter: requestFilters[name] };
   if (/^[45]xx$/.test(text)) return { status: Number(text[0]) * 100 };
   if (/^[1-5]\d\d$/.test(text)) return { status: Number(text) };
-  throw new InvalidArgumentError(`It must be ${Object.keys(filters).join(', ')}, a status such as 404, 4xx or 5xx.`);
+  throw new InvalidArgumentError(
+    `It must be ${Object.keys(requestFilters).join(', ')}, a status such as 404, 4xx or 5xx.`,
+  );
 }
 
 function searchOf({ model, account, endpoint, status }: SearchFlags) {

@@ -34,7 +34,7 @@ describe('gatewayctl system', () => {
       expect(printed).toMatch(/errors by code +0\.0\/s/);
       expect(printed).toMatch(/first token +p50 250 ms, p95 –\n/);
       expect(printed).toMatch(/tokens +1000\/min \(n 900\/min, m 100\/min\)\n/);
-      expect(printed).toMatch(/\nlimiter +a +it starts +1\.0 MiB +25 % +ledger_lag_seconds 1\.5\n/);
+      expect(printed).toMatch(/\nlimiter +a +it starts +1\.0 MiB +25 % +ledger lag 1\.5\s?s\n/);
     }
   });
 

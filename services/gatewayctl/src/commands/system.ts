@@ -1,4 +1,5 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt';
+import { figureText } from '@gateway/presentation/figure-text';
 import {
   type Attention,
   type ListReplicasResponse,
@@ -98,5 +99,6 @@ const columns: Columns<Replica> = {
 
 function detailsText({ figures }: Replica): string {
   const named = Object.entries(figures).filter(([, value]) => value !== 0);
-  return named.map(([name, value]) => `${name} ${Number(value.toFixed(3))}`).join(', ');
+  const texts = named.map(([name, value]) => figureText(name, value));
+  return texts.map(({ name, text }) => `${name} ${text}`).join(', ');
 }

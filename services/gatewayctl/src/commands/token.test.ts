@@ -1,4 +1,4 @@
-import { timestampMs } from '@bufbuild/protobuf/wkt';
+import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect';
 import { invalidFields } from '@gateway/admin/rpc/problems';
 import { TokenService } from '@gateway/proto/admin/v1/token_service_pb.js';
@@ -73,6 +73,14 @@ describe('gatewayctl token', () => {
     expect((await line.run('token', 'list', '-o', 'yaml')).printed).toMatch(/^- token:\n {4}tokenId: 01a1fc6b/);
   });
 
+  it('says that a token reached its limit, with all that it used', async () => {
+    const reached = { ...listing, limits: { tokens: { limit: 60n, remaining: 0n } }, tokensByDay: [61n] };
+    const limited = { ...reached, token: { ...token, limits: { tokensPerDay: 60n } } };
+    const { line } = commandLine({ getToken: () => ({ token: limited }), listTokens: () => ({ tokens: [limited] }) });
+    expect((await line.run('token', 'list')).lines[1]).toMatch(/61 of 60 \(limit reached\) +61 +valid$/);
+    expect((await line.run('token', 'show', 'ci')).printed).toMatch(/^tokens\/day +61 of 60 \(limit reached\)$/m);
+  });
+
   it('prints lists of many pages whole, and empty ones as lists', async () => {
     const pages = [[listing, listing], [listing], []];
     const { line } = commandLine({
@@ -138,6 +146,25 @@ describe('gatewayctl token', () => {
     expect(notes).toMatch(/the old secret works until/);
     expect(asked.at(-1)).toMatchObject({ keepOldSeconds: 3_600, expectedRevision: 3n });
     expect((await line.run('token', 'rotate', 'ci', '--keep-old', '31d')).exitCode).toBe(2);
+  });
+
+  it('says until when the old secret of a rotated token works', async () => {
+    const oldTextValidUntil = timestampFromMs(Date.parse('2026-11-28T08:04:00Z'));
+    const rotated = { ...listing, token: { ...token, oldTextValidUntil } };
+    const { line } = commandLine({ getToken: () => ({ token: rotated }), listTokens: () => ({ tokens: [rotated] }) });
+    expect((await line.run('token', 'show', 'ci')).printed).toMatch(/^old secret +valid until 2026-11-28/m);
+    expect((await line.run('token', 'list')).lines[1]).toMatch(/valid \(old secret valid until 2026-11-28[^)]*\)$/);
+  });
+
+  it('says when a token was already revoked, and revokes it no second time', async () => {
+    const revoked = { ...token, revokedAt: timestampFromMs(Date.parse('2026-11-27T08:04:00Z')) };
+    const { line, asked } = commandLine({ getToken: () => ({ token: { token: revoked } }) });
+    const { notes, exitCode } = await line.run('token', 'revoke', 'ci');
+    expect({ notes, exitCode }).toEqual({
+      notes: `${id} (ci) was already revoked at 2026-11-27T08:04:00Z`,
+      exitCode: 0,
+    });
+    expect(asked).toEqual([]);
   });
 
   it.each([

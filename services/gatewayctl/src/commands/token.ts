@@ -1,4 +1,5 @@
-import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
+import { type Timestamp, timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
+import { reachedText, usedToday } from '@gateway/presentation/token-use-text';
 import {
   IssueTokenResponseSchema,
   RotateTokenResponseSchema,
@@ -115,7 +116,7 @@ export function tokenCommand({ connect }: CommandContext): Command {
       const request = { tokenId, expectedRevision, keepOldSeconds: keepOld / 1_000 };
       const rotated = await admin.clientOf(TokenService).rotateToken(request);
       await printMessage(output, RotateTokenResponseSchema, rotated, ({ tokenText: text }) => `${text}\n`);
-      const old = keepOld === 0 ? 'no longer works' : `works until ${new Date(epochMs() + keepOld).toISOString()}`;
+      const old = keepOld === 0 ? 'no longer works' : `works until ${timeText(timestampFromMs(epochMs() + keepOld))}`;
       noteChange(
         admin,
         `rotated ${tokenId} (${rotated.token?.label}); the old secret ${old}; copy the new one now, you won't see it again`,
@@ -127,9 +128,10 @@ export function tokenCommand({ connect }: CommandContext): Command {
     .argument('<token>', 'id, beginning of an id, or label', idOrPrefix)
     .action(async (named: string) => {
       await using admin = await connect();
-      const tokenId = await findTokenId(admin, named);
-      const { token: revoked } = await admin.clientOf(TokenService).revokeToken({ tokenId });
-      noteChange(admin, `revoked ${tokenId} (${revoked?.label})`);
+      const { tokenId = '', label = '', revokedAt } = (await findToken(admin, named)).token ?? {};
+      if (revokedAt !== undefined) return note(`${tokenId} (${label}) was already revoked at ${timeText(revokedAt)}`);
+      await admin.clientOf(TokenService).revokeToken({ tokenId });
+      noteChange(admin, `revoked ${tokenId} (${label})`);
     });
   return token;
 }
@@ -190,9 +192,9 @@ const columns: Columns<TokenListing> = {
   kind: ({ token }) => kindText(token?.kind),
   'requests/min': requestsText,
   'tokens/day': tokensText,
-  today: { of: ({ tokensByDay }) => Number(tokensByDay.at(-1) ?? 0n), spare: true },
+  today: { of: (listing) => Number(usedOf(listing)), spare: true },
   expires: { of: ({ token }) => timeText(token?.expiresAt), spare: true },
-  state: stateCell,
+  state: listedStateCell,
 };
 
 function kindText(kind = TokenKind.UNSPECIFIED): string {
@@ -203,20 +205,36 @@ function requestsText({ token, limits }: TokenListing): string {
   return usedText(token?.limits?.requestsPerMinute, limits?.requests?.remaining);
 }
 
-function tokensText({ token, limits }: TokenListing): string {
-  return usedText(token?.limits?.tokensPerDay, limits?.tokens?.remaining);
+function tokensText(listing: TokenListing): string {
+  const { token, limits } = listing;
+  return usedText(token?.limits?.tokensPerDay, limits?.tokens?.remaining, usedOf(listing));
+}
+
+function usedOf({ limits, tokensByDay }: TokenListing): bigint {
+  return usedToday(limits?.tokens, tokensByDay.at(-1) ?? 0n);
 }
 
 /** "12 of 60": the used part of the limit; only the limit if the limiter could not be asked. */
-function usedText(limit: number | bigint | undefined, left: number | bigint | undefined): string {
+function usedText(limit: number | bigint | undefined, left: number | bigint | undefined, used?: bigint): string {
   if (limit === undefined) return '–';
-  return left === undefined ? `${limit}` : `${limit > left ? BigInt(limit) - BigInt(left) : 0} of ${limit}`;
+  if (left === undefined) return `${limit}`;
+  return `${used ?? (limit > left ? BigInt(limit) - BigInt(left) : 0)} of ${limit}${reachedText(left)}`;
 }
 
 function stateCell({ token }: TokenListing): Cell {
   if (token?.revokedAt !== undefined) return { text: 'revoked', color: 'dim' };
   const isOver = token?.expiresAt !== undefined && timestampMs(token.expiresAt) <= epochMs();
   return isOver ? { text: 'expired', color: 'yellow' } : { text: 'valid', color: 'green' };
+}
+
+/** The state in a list, also of the old secret while a rotation keeps it valid. */
+function listedStateCell(listing: TokenListing): Cell {
+  const [state, old] = [stateCell(listing), oldSecretText(listing)];
+  return old === '' || typeof state !== 'object' ? state : { ...state, text: `${state.text} (old secret ${old})` };
+}
+
+function oldSecretText({ token }: TokenListing): string {
+  return token?.oldTextValidUntil === undefined ? '' : `valid until ${timeText(token.oldTextValidUntil)}`;
 }
 
 function tokenText(listing: TokenListing): string {
@@ -233,6 +251,7 @@ function tokenText(listing: TokenListing): string {
     'last days': tokensByDay.join(' '),
     created: timeText(token?.createdAt),
     expires: timeText(token?.expiresAt),
+    'old secret': oldSecretText(listing),
     revoked: timeText(token?.revokedAt),
     note: token?.note,
   });

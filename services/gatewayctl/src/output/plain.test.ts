@@ -26,6 +26,7 @@ it('has numbers as numbers, enums as words, times in ISO 8601, and null for what
       revokedAt: null,
       expiresAt: null,
       note: '',
+      oldTextValidUntil: null,
       revision: 0,
     },
     limits: null,

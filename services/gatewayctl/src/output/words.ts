@@ -30,8 +30,13 @@ export function enumWord(names: Readonly<Record<number, string>>, value: number)
   return (names[value] ?? 'unknown').toLowerCase();
 }
 
+/** A time to the second, in UTC as its Z says. JSON has the milliseconds. */
 export function timeText(time: Timestamp | undefined, otherwise = ''): string {
-  return time === undefined ? otherwise : timestampDate(time).toISOString();
+  return time === undefined
+    ? otherwise
+    : timestampDate(time)
+        .toISOString()
+        .replace(/\.\d+Z$/, 'Z');
 }
 
 export function percent(fraction: number): string {

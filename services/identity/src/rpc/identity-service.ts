@@ -42,6 +42,7 @@ export function identityHandlers(parts: IdentityParts): Handlers<typeof Identity
     const tokenText = createTokenText(kind);
     return { tokenText, hash: hashWith(currentKey, tokenSha256(tokenText)) };
   };
+  const message = (token: Token) => toTokenMessage(token, clock.nowMs());
   /** @throws GatewayError when the token does not exist or was revoked, which is permanent. */
   const unrevoked = async (tokenId: string): Promise<Token> => {
     const token = await store.findById(tokenId);
@@ -56,7 +57,7 @@ export function identityHandlers(parts: IdentityParts): Handlers<typeof Identity
       const token = await store.findByHash(hashKeys.map((key) => hashWith(key, digest)));
       const result = stateOf(token, clock.nowMs());
       resolutions.inc({ result });
-      return token !== undefined && result === 'valid' ? { token: toTokenMessage(token) } : {};
+      return token !== undefined && result === 'valid' ? { token: message(token) } : {};
     },
 
     /** Issues a token. Only this answer ever contains its text. */
@@ -69,7 +70,7 @@ export function identityHandlers(parts: IdentityParts): Handlers<typeof Identity
       checkDetails({ kind, limits, label: request.label, note, expiresAtMs }, nowMs);
       const { tokenText, hash } = newText(kind);
       const token = await store.add({ kind, label, limits, note, expiresAtMs, hash }, nowMs);
-      return { token: toTokenMessage(token), tokenText };
+      return { token: message(token), tokenText };
     },
 
     /**
@@ -79,7 +80,7 @@ export function identityHandlers(parts: IdentityParts): Handlers<typeof Identity
       const token = await store.revoke(tokenId, clock.nowMs());
       if (token === undefined) throw noSuchToken();
       changes.announce();
-      return { token: toTokenMessage(token) };
+      return { token: message(token) };
     },
 
     /**
@@ -100,9 +101,9 @@ export function identityHandlers(parts: IdentityParts): Handlers<typeof Identity
         expiresAtMs: request.clearExpiry ? null : expiresAtMs,
       };
       const changed = await store.update(tokenId, details, Number(expectedRevision));
-      if (changed === undefined) return { token: toTokenMessage(await unrevoked(tokenId)), conflict: true };
+      if (changed === undefined) return { token: message(await unrevoked(tokenId)), conflict: true };
       changes.announce();
-      return { token: toTokenMessage(changed) };
+      return { token: message(changed) };
     },
 
     /** Replaces a token's text. Only this answer ever contains the new text. */
@@ -118,9 +119,9 @@ export function identityHandlers(parts: IdentityParts): Handlers<typeof Identity
       const { tokenText, hash } = newText(before.kind);
       const oldUntilMs = keepOldSeconds === 0 ? undefined : nowMs + keepOldSeconds * 1_000;
       const rotated = await store.rotate(tokenId, hash, oldUntilMs, Number(expectedRevision));
-      if (rotated === undefined) return { token: toTokenMessage(await unrevoked(tokenId)), conflict: true };
+      if (rotated === undefined) return { token: message(await unrevoked(tokenId)), conflict: true };
       changes.announce();
-      return { token: toTokenMessage(rotated), tokenText };
+      return { token: message(rotated), tokenText };
     },
 
     /** Lists matching tokens, newest first. */
@@ -128,7 +129,7 @@ export function identityHandlers(parts: IdentityParts): Handlers<typeof Identity
       if (tokenIds.length > maxIds) {
         throw new GatewayError('invalid_request', `token_ids must be at most ${maxIds}.`);
       }
-      if (tokenIds.length > 0) return { tokens: (await store.findByIds(tokenIds)).map(toTokenMessage) };
+      if (tokenIds.length > 0) return { tokens: (await store.findByIds(tokenIds)).map(message) };
       // No label, note or id contains NUL, which Postgres does not accept in a query either.
       if (search.includes('\0')) return {};
       if (search.length > maxSearchLength) {
@@ -141,7 +142,7 @@ export function identityHandlers(parts: IdentityParts): Handlers<typeof Identity
       const tokens = found.slice(0, size);
       const last = tokens.at(-1);
       const nextPageToken = last !== undefined && found.length > tokens.length ? toPageToken(last) : '';
-      return { tokens: tokens.map(toTokenMessage), nextPageToken };
+      return { tokens: tokens.map(message), nextPageToken };
     },
 
     /**

@@ -7,7 +7,9 @@ import type { Limits } from '@gateway/proto/limiter/v1/limit_pb.js';
 import type { TokenLimits } from '@gateway/tokens';
 import type { Token, TokenPlace } from '../store/token-store.ts';
 
-export function toTokenMessage(token: Token): MessageInitShape<typeof TokenSchema> {
+export function toTokenMessage(token: Token, nowMs: number): MessageInitShape<typeof TokenSchema> {
+  const oldUntilMs = Math.min(token.previous_until_ms ?? 0, token.expires_at_ms ?? Infinity);
+  const isOldValid = token.revoked_at_ms === null && oldUntilMs > nowMs;
   return {
     tokenId: token.token_id,
     kind: token.kind === 'service' ? TokenKind.SERVICE : TokenKind.PERSONAL,
@@ -21,6 +23,7 @@ export function toTokenMessage(token: Token): MessageInitShape<typeof TokenSchem
     expiresAt: token.expires_at_ms === null ? undefined : timestampFromMs(token.expires_at_ms),
     note: token.note,
     revision: BigInt(token.revision),
+    oldTextValidUntil: isOldValid ? timestampFromMs(oldUntilMs) : undefined,
   };
 }
 

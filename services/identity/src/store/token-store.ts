@@ -15,6 +15,7 @@ const tokenColumns = [
   'note',
   'expires_at_ms',
   'revision',
+  'previous_until_ms',
 ] as const;
 
 /** A caller's token without its text, which only its holder has. */
@@ -74,7 +75,7 @@ export class TokenStore {
    */
   async findByHash(hashes: readonly TokenHash[]): Promise<Token | undefined> {
     const row = await this.#tokens()
-      .select(['hash_key_id', 'token_hash', 'previous_until_ms'])
+      .select(['hash_key_id', 'token_hash'])
       .where(({ or, and, eb }) =>
         or([
           ...hashes.map(({ keyId, hash }) => and([eb('token_hash', '=', hash), eb('hash_key_id', '=', keyId)])),
@@ -85,9 +86,9 @@ export class TokenStore {
       )
       .executeTakeFirst();
     if (row === undefined) return undefined;
-    const { hash_key_id, token_hash, previous_until_ms, ...token } = row;
+    const { hash_key_id, token_hash, ...token } = row;
     if (hashes.some(({ keyId, hash }) => keyId === hash_key_id && hash === token_hash)) return token;
-    const untilMs = previous_until_ms ?? 0;
+    const untilMs = token.previous_until_ms ?? 0;
     return { ...token, expires_at_ms: Math.min(token.expires_at_ms ?? untilMs, untilMs) };
   }
 
@@ -125,6 +126,7 @@ export class TokenStore {
       created_at_ms: nowMs,
       revoked_at_ms: null,
       expires_at_ms: expiresAtMs ?? null,
+      previous_until_ms: null,
     };
     const row = { ...token, hash_key_id: hash.keyId, token_hash: hash.hash, change_sequence: 0 };
     await this.#database.insertInto('tokens').values(row).execute();

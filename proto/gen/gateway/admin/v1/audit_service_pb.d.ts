@@ -72,6 +72,20 @@ export declare type AuditEntry = Message<"gateway.admin.v1.AuditEntry"> & {
    * @generated from field: string after = 9;
    */
   after: string;
+
+  /**
+   * Why a change failed. Empty: it did not fail, or for an unknown reason.
+   *
+   * @generated from field: string reason = 10;
+   */
+  reason: string;
+
+  /**
+   * The label of the subject, if it is a token. Empty: it is none, or the label is unknown.
+   *
+   * @generated from field: string subject_label = 11;
+   */
+  subjectLabel: string;
 };
 
 /**
@@ -85,7 +99,7 @@ export declare const AuditEntrySchema: GenMessage<AuditEntry>;
  */
 export declare type ListAuditRequest = Message<"gateway.admin.v1.ListAuditRequest"> & {
   /**
-   * Part of the actor, action or subject. Empty: all.
+   * Part of the actor, action, subject or label of a token. Empty: all.
    *
    * @generated from field: string search = 1;
    */

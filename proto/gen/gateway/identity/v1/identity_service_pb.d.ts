@@ -70,6 +70,13 @@ export declare type Token = Message<"gateway.identity.v1.Token"> & {
    * @generated from field: int64 revision = 9;
    */
   revision: bigint;
+
+  /**
+   * Until when the text before the last rotation is valid. Absent: no other text is valid.
+   *
+   * @generated from field: google.protobuf.Timestamp old_text_valid_until = 10;
+   */
+  oldTextValidUntil?: Timestamp | undefined;
 };
 
 /**

@@ -69,11 +69,12 @@ export const tokenService: Partial<ServiceImpl<typeof TokenService>> = {
     changed.revision += 1n;
     return { token: changed };
   },
-  rotateToken({ tokenId, expectedRevision }) {
+  rotateToken({ tokenId, expectedRevision, keepOldSeconds }) {
     const rotated = tokenOf(tokenId);
     changedByAnother(rotated);
     checkRevision(rotated, expectedRevision);
     rotated.revision += 1n;
+    rotated.oldTextValidUntil = keepOldSeconds === 0 ? undefined : timestampFromMs(Date.now() + keepOldSeconds * 1_000);
     return { token: rotated, tokenText: madeUpText };
   },
   revokeToken({ tokenId }) {

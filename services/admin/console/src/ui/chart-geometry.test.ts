@@ -18,6 +18,17 @@ describe('a chart', () => {
     expect(texts([])).toEqual(['0', '0.25', '0.5', '0.75', '1']);
   });
 
+  it('has whole values at its side if its format has no decimals', () => {
+    const whole = (largest: number) => {
+      const layers = layersOf([{ values: [largest] }], false);
+      const input = { times: [noon], layers, width: 400, height: 130, kind: 'lines' } as const;
+      return plotOf({ ...input, format: (value) => value.toFixed(0) }).valueTicks.map(({ text }) => text);
+    };
+    expect(whole(1)).toEqual(['0', '1']);
+    expect(whole(9.4)).toEqual(['0', '5', '10']);
+    expect(whole(0)).toEqual(['0', '1']);
+  });
+
   it('leaves a gap where there is nothing', () => {
     const { plot, layers } = plotOfLines([1, 2, null, 2, 1]);
     expect(

@@ -48,7 +48,9 @@ interface PlotInput {
 export function plotOf({ times, layers, width, height, kind, format }: PlotInput): Plot {
   const largest = Math.max(0, ...layers.flatMap((layer) => layer.map((span) => span?.[1] ?? 0)));
   const most = largest > 0 ? largest : 1;
-  const step = niceStep(most / Math.max(1, Math.floor(height / 32)));
+  // A format without decimals would show a wrong number at half a step.
+  const isWhole = format(0.4) === format(0);
+  const step = niceStep(most / Math.max(1, Math.floor(height / 32)), isWhole);
   const ceiling = Math.ceil(most / step) * step;
   const values = Array.from({ length: Math.round(ceiling / step) + 1 }, (_, nth) => nth * step);
   const texts = values.map(format);
@@ -66,9 +68,11 @@ export function plotOf({ times, layers, width, height, kind, format }: PlotInput
 }
 
 /** The smallest round step that is not less: 1, 2, 2.5, 5 or 10 times a power of ten. */
-function niceStep(least: number): number {
+function niceStep(least: number, isWhole: boolean): number {
+  if (isWhole && least < 1) return 1;
   const power = 10 ** Math.floor(Math.log10(least));
-  return ([1, 2, 2.5, 5, 10].find((factor) => factor * power >= least * 0.999) ?? 10) * power;
+  const steps = [1, 2, 2.5, 5, 10].map((factor) => factor * power);
+  return steps.find((step) => step >= least * 0.999 && (!isWhole || Number.isInteger(step))) ?? 10 * power;
 }
 
 const timeSteps = [60, 120, 300, 900, 1800, 3600, 3 * 3600, 6 * 3600, 12 * 3600, 86_400];

@@ -1,4 +1,5 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { LimitName } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { RequestEnding } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { RequestFilter } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { describe, expect, it } from 'vitest';
@@ -29,7 +30,7 @@ describe('gatewayctl request list', () => {
       'list',
       ...flags,
       '--status',
-      'moved',
+      'failed-over',
       '--since',
       '2026-11-20T09:00:00Z',
     );
@@ -38,6 +39,19 @@ describe('gatewayctl request list', () => {
     expect(asked).toMatchObject([{ search, token: 'ci', pageSize: 7 }, { search: { status: 500 } }]);
     expect(asked[0]?.search?.since?.seconds).toBe(1_795_165_200n);
     expect({ printed, notes }).toEqual({ printed: '', notes: 'No matching requests in the log.' });
+  });
+
+  it('says which limit of the token rejected a request', async () => {
+    const refusal = { limit: LimitName.TOKENS_PER_DAY };
+    const rejected = { ending: RequestEnding.REFUSED, status: 429, errorCode: 'rate_limit_exceeded', refusal };
+    const { lines } = await commandLineOver([movedRequest(rejected)]).line.run('request', 'list');
+    expect(lines[1]).toContain('rejected 429 rate_limit_exceeded (tokens per day)');
+  });
+
+  it.each(['rejected', 'refused'])('finds what it shows as rejected by the status %s', async (status) => {
+    const { line, asked } = commandLineOver([]);
+    await line.run('request', 'list', '--status', status);
+    expect(asked).toMatchObject([{ search: { filter: RequestFilter.REFUSED } }]);
   });
 
   it('can be JSON, an array', async () => {

@@ -1,4 +1,5 @@
 import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
+import { endingWords, rejectingLimitText } from '@gateway/presentation/request-endings';
 import {
   attemptResultText,
   hasFailedOver,
@@ -56,7 +57,12 @@ export function ledgerText(request: UsageRecorded): string {
 /** How a request ended, in a few words: "failed 429 pool_exhausted". */
 export function endingCell(request: RequestLogged): Cell {
   const { ending, status, errorCode, slow } = request;
-  const traits = [...(hasFailedOver(request) ? ['failed over'] : []), ...(slow ? ['slow first token'] : [])].join(', ');
+  const limit = rejectingLimitText(request);
+  const traits = [
+    ...(limit === '' ? [] : [limit]),
+    ...(hasFailedOver(request) ? ['failed over'] : []),
+    ...(slow ? ['slow first token'] : []),
+  ].join(', ');
   const text = `${endingWords[ending]} ${status}${errorCode && ` ${errorCode}`}${traits && ` (${traits})`}`;
   return { text, color: endingColors[ending] };
 }
@@ -70,14 +76,6 @@ const endingColors: Partial<Record<RequestEnding, Color>> = {
 export function afterText(ms: number | undefined, beginMs = 0): string {
   return ms === undefined ? '–' : durationText(ms - beginMs);
 }
-
-const endingWords: Readonly<Record<RequestEnding, string>> = {
-  [RequestEnding.UNSPECIFIED]: 'ended',
-  [RequestEnding.COMPLETED]: 'completed',
-  [RequestEnding.REFUSED]: 'rejected',
-  [RequestEnding.FAILED]: 'failed',
-  [RequestEnding.ABORTED]: 'client disconnected',
-};
 
 function headText(request: RequestLogged, tokenLabel: string, loggedAt: Timestamp | undefined): string {
   const { requestId, clientRequestId, receivedAt, tokenId, endpoint, model, usage } = request;

@@ -1,5 +1,6 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { useInfiniteQuery } from '@connectrpc/connect-query';
+import { changesBetween } from '@gateway/presentation';
 import { type AuditEntry, AuditOutcome, AuditService } from '@gateway/proto/admin/v1/audit_service_pb.js';
 import { accountLink, useSearchParams } from '../../frame/address.ts';
 import { Link } from '../../frame/link.tsx';
@@ -10,7 +11,6 @@ import { Answer, Empty } from '../../ui/state.tsx';
 import { Status, type Tone } from '../../ui/status.tsx';
 import { byPages, type Column, More, Table } from '../../ui/table.tsx';
 import { Time, withLocalTimes } from '../../ui/time.tsx';
-import { changesBetween } from './changes-between.ts';
 
 /** The audit log of changes and refusals. The filters are in the address. */
 export function AuditPage() {
@@ -33,7 +33,12 @@ export function AuditPage() {
     <Page title="Audit" about="All changes and rejected calls, newest first.">
       <search>
         <form className="filters" key={filters.toString()} action={filter}>
-          <TextField label="Actor, action or subject" name="search" type="search" defaultValue={given('search')} />
+          <TextField
+            label="Actor, action, subject or label"
+            name="search"
+            type="search"
+            defaultValue={given('search')}
+          />
           <TextField label="From" name="since" type="datetime-local" defaultValue={given('since')} />
           <TextField label="Until" name="until" type="datetime-local" defaultValue={given('until')} />
           <Button type="submit">Search</Button>
@@ -93,11 +98,11 @@ function Actor({ entry: { actor, address } }: { readonly entry: AuditEntry }) {
 }
 
 /** The page of the changed object, if there is one. */
-function Subject({ entry: { action, subject } }: { readonly entry: AuditEntry }) {
+function Subject({ entry: { action, subject, subjectLabel } }: { readonly entry: AuditEntry }) {
   if (action.startsWith('token.')) {
     return (
       <Link to={`/tokens/${subject}`} title={subject}>
-        <code>{subject.slice(0, 8)}</code>
+        {subjectLabel} <code>{subject.slice(0, 8)}</code>
       </Link>
     );
   }
@@ -118,13 +123,13 @@ function Outcome({ outcome }: { readonly outcome: AuditOutcome }) {
   return <Status tone={tone}>{word}</Status>;
 }
 
-function WhatChanged({ entry: { outcome, before, after } }: { readonly entry: AuditEntry }) {
+function WhatChanged({ entry: { outcome, before, after, reason } }: { readonly entry: AuditEntry }) {
   if (outcome === AuditOutcome.DONE) return <ChangeList before={before} after={after} />;
   return (
     <span className="faint">
       {outcome === AuditOutcome.STARTED
         ? 'The change may have been applied: check the subject.'
-        : 'Nothing was changed.'}
+        : `Nothing was changed. ${reason}`.trim()}
     </span>
   );
 }

@@ -32,7 +32,7 @@ function MyUsage({ token, limits, today, lastSevenDays, days, currency }: GetMyU
     <div className="panels">
       {token !== undefined && (
         <Panel title="Limits now" aside={token.kind === TokenKind.PERSONAL ? `${token.label}, personal` : token.label}>
-          <TokenLimits token={token} status={limits} detailed />
+          <TokenLimits token={token} status={limits} recordedToday={BigInt(tokensOf(today?.totals))} detailed />
           {token.expiresAt !== undefined && (
             <p>
               Your token expires at <Time at={token.expiresAt} />.

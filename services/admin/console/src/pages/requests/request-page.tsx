@@ -34,11 +34,13 @@ import './requests.css';
 /** One request from admission to ledger. */
 export function RequestPage() {
   const { requestId = '' } = useParams();
-  const { data, error, refetch } = useRequest(requestId);
+  const { data, error, refetch, mayRun } = useRequest(requestId);
   return (
     <Page title="Request" about={<Link to="/requests">All requests</Link>}>
       {data !== undefined ? (
         <Known answer={data} />
+      ) : mayRun ? (
+        <MayRun requestId={requestId} />
       ) : (
         <NoAnswer
           of={{ error, refetch }}
@@ -53,6 +55,18 @@ export function RequestPage() {
         />
       )}
     </Page>
+  );
+}
+
+/** Shown for a recent id that the log does not have. */
+function MayRun({ requestId }: { readonly requestId: string }) {
+  return (
+    <div role="status">
+      <Empty title="This request is still running, or the id is unknown.">
+        The log has requests when they end. This page looks again by itself.{' '}
+        <Link to={requestsLink({ id: requestId })}>Search for ids that begin with it</Link>
+      </Empty>
+    </div>
   );
 }
 

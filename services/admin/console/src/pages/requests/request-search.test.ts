@@ -1,16 +1,16 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { RequestFilter } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { describe, expect, it } from 'vitest';
-import { exportLink, filtersOf, requestsLink, searchOf } from './request-search.ts';
+import { exportLink, filtersOf, kinds, requestsLink, searchOf } from './request-search.ts';
 
 describe('filters of requests', () => {
   it('come back from the address they are written to', () => {
-    const link = requestsLink({ token: 'ci & more', status: '4xx', kind: 'refused', model: '' });
-    expect(link).toBe('/requests?token=ci+%26+more&status=4xx&kind=refused');
+    const link = requestsLink({ token: 'ci & more', status: '4xx', kind: 'rejected', model: '' });
+    expect(link).toBe('/requests?token=ci+%26+more&status=4xx&kind=rejected');
     expect(filtersOf(new URLSearchParams(link.split('?')[1]))).toMatchObject({
       token: 'ci & more',
       status: '4xx',
-      kind: 'refused',
+      kind: 'rejected',
       model: '',
     });
     expect(requestsLink({})).toBe('/requests');
@@ -28,6 +28,12 @@ describe('filters of requests', () => {
       filter: RequestFilter.MOVED,
     });
     expect(search.since && timestampMs(search.since)).toBe(Date.parse('2026-11-22T10:00:00Z'));
+  });
+
+  it('have the words of the list, and accept those of JSON', () => {
+    expect(kinds.map(({ label }) => label)).toContain('Failed over');
+    const kindOf = (kind: string) => filtersOf(new URLSearchParams({ kind })).kind;
+    expect(['moved', 'aborted', 'rejected'].map(kindOf)).toEqual(['failed-over', 'client-disconnected', 'rejected']);
   });
 
   it('can be had as a file, all of them', () => {

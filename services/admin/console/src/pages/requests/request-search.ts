@@ -1,5 +1,6 @@
 import { create } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { requestFilterName, requestFilters } from '@gateway/presentation';
 import {
   RequestFilter,
   type RequestSearch,
@@ -32,7 +33,8 @@ export const filterNames = [
 
 export function filtersOf(params: URLSearchParams): RequestFilters {
   const values = filterNames.map((name) => [name, params.get(name)?.trim() ?? '']);
-  return Object.fromEntries(values) as RequestFilters;
+  const { kind = '', ...given } = Object.fromEntries(values);
+  return { ...given, kind: requestFilterName(kind) ?? kind } as RequestFilters;
 }
 
 /** The address of the list with these filters. */
@@ -52,25 +54,25 @@ export function exportLink(filters: RequestFilters, format: ExportFormat): strin
  */
 export function searchOf(filters: RequestFilters): RequestSearch {
   const { model, account, endpoint, status, kind, id, since, until } = filters;
+  const name = requestFilterName(kind);
   return create(RequestSearchSchema, {
     model,
     accountId: account,
     endpoint,
     status: statusOf(status),
-    filter: kinds.find((each) => each.value === kind)?.filter ?? RequestFilter.UNSPECIFIED,
+    filter: name === undefined ? RequestFilter.UNSPECIFIED : requestFilters[name],
     requestId: id.replace(/^chatcmpl-/, ''),
     ...timeOf('since', since),
     ...timeOf('until', until),
   });
 }
 
-export const kinds = [
-  { value: 'failed', label: 'Failed', filter: RequestFilter.FAILED },
-  { value: 'refused', label: 'Rejected', filter: RequestFilter.REFUSED },
-  { value: 'moved', label: 'Failed over', filter: RequestFilter.MOVED },
-  { value: 'slow', label: 'Slow first token', filter: RequestFilter.SLOW },
-  { value: 'aborted', label: 'Client disconnected', filter: RequestFilter.ABORTED },
-] as const;
+export const kinds = Object.keys(requestFilters).map((value) => ({ value, label: sentence(value) }));
+
+/** "Failed over" */
+function sentence(name: string): string {
+  return `${name.slice(0, 1).toUpperCase()}${name.slice(1).replaceAll('-', ' ')}`;
+}
 
 export const endpoints = [
   '/v1/chat/completions',

@@ -1,4 +1,4 @@
-import { attemptResultText, formatSeconds, type Wording } from '@gateway/presentation';
+import { attemptResultText, endingWords, formatSeconds, type Wording } from '@gateway/presentation';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import {
   CancelReason,
@@ -14,16 +14,16 @@ export const wording: Wording = { moment: formatMoment, duration: durationText }
 
 /** How a request ended, with its status: "Rejected 429". */
 export function endingOf({ ending, status }: Pick<RequestLogged, 'ending' | 'status'>): { tone: Tone; text: string } {
-  const { tone, word } = endings[ending];
-  return { tone, text: `${word} ${status}` };
+  const word = endingWords[ending];
+  return { tone: endingTones[ending], text: `${word.slice(0, 1).toUpperCase()}${word.slice(1)} ${status}` };
 }
 
-const endings: Readonly<Record<RequestEnding, { readonly tone: Tone; readonly word: string }>> = {
-  [RequestEnding.UNSPECIFIED]: { tone: 'neutral', word: 'Ended' },
-  [RequestEnding.COMPLETED]: { tone: 'good', word: 'Completed' },
-  [RequestEnding.REFUSED]: { tone: 'warn', word: 'Rejected' },
-  [RequestEnding.FAILED]: { tone: 'bad', word: 'Failed' },
-  [RequestEnding.ABORTED]: { tone: 'neutral', word: 'Client disconnected' },
+const endingTones: Readonly<Record<RequestEnding, Tone>> = {
+  [RequestEnding.UNSPECIFIED]: 'neutral',
+  [RequestEnding.COMPLETED]: 'good',
+  [RequestEnding.REFUSED]: 'warn',
+  [RequestEnding.FAILED]: 'bad',
+  [RequestEnding.ABORTED]: 'neutral',
 };
 
 /** Why this account was chosen, and the result. */

@@ -1,5 +1,5 @@
 import { useInfiniteQuery } from '@connectrpc/connect-query';
-import { formatCompact, formatCount, formatCountOf } from '@gateway/presentation';
+import { formatCompact, formatCount, formatCountOf, rejectingLimitText } from '@gateway/presentation';
 import { type RequestListing, RequestService } from '@gateway/proto/admin/v1/request_service_pb.js';
 import { useEffect, useMemo, useState } from 'react';
 import { useLive } from '../../api/live.ts';
@@ -13,6 +13,7 @@ import { Answer, Empty } from '../../ui/state.tsx';
 import { Status } from '../../ui/status.tsx';
 import { byPages, type Column, More, Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
+import { InFlightNote } from './in-flight-note.tsx';
 import { type LiveList, listWith, mergeNewest, mostAtOnce } from './live-list.ts';
 import { RequestFilterForm } from './request-filter-form.tsx';
 import { exportLink, filtersOf, requestsLink, searchOf } from './request-search.ts';
@@ -66,6 +67,7 @@ export function RequestsPage() {
         <Answer of={{ ...list, data: list.data ?? (rows.length > 0 ? {} : undefined) }} what="requests">
           {() => (
             <>
+              {!isPast && <InFlightNote />}
               <LiveNote paused={paused} isPast={isPast} list={live.data} />
               <Table
                 caption="Requests, newest first"
@@ -147,6 +149,7 @@ const columns: readonly Column<RequestListing>[] = [
         <span className="ending-cell">
           <Status tone={tone}>{text}</Status>
           {request.errorCode !== '' && <code className="small">{request.errorCode}</code>}
+          {rejectingLimitText(request) !== '' && <span className="faint small">{rejectingLimitText(request)}</span>}
         </span>
       );
     },

@@ -4,20 +4,22 @@ import { RequestService } from '@gateway/proto/admin/v1/request_service_pb.js';
 import { mayPass } from '../../api/problem.ts';
 
 /**
- * The request that a text means. If it has just ended, it is fetched again until the log has it,
- * which may be after the ledger has it.
+ * The request that a text means. If it may still run, or has just ended, it is fetched again until
+ * the log has it, which may be after the ledger has it.
  */
 export function useRequest(text: string) {
-  return useQuery(
+  const { failureCount, failureReason, ...answer } = useQuery(
     RequestService.method.getRequest,
     { requestId: text },
     {
-      retry: (failures, error) => (isToCome(text, error, Date.now()) ? failures < 8 : failures < 2 && mayPass(error)),
+      retry: (failures, error) => isToCome(text, error, Date.now()) || (failures < 2 && mayPass(error)),
       retryDelay: againMs,
       refetchInterval: ({ state: { data } }) =>
         data !== undefined && data.request === undefined && isRecent(text, Date.now()) ? againMs : false,
     },
   );
+  const mayRun = failureCount >= tries && isToCome(text, failureReason, Date.now());
+  return { ...answer, mayRun: answer.data === undefined && answer.error === null && mayRun };
 }
 
 /**
@@ -36,5 +38,7 @@ function isRecent(text: string, nowMs: number): boolean {
 }
 
 const againMs = 750;
+/** After so many failed tries, the page says that the request may still run. */
+const tries = 3;
 /** Clocks differ, and answers take time. */
 const longestMs = 3_600_000;

@@ -1,5 +1,5 @@
 import { useQuery } from '@connectrpc/connect-query';
-import { formatBytes, formatCompact, formatCountOf, formatPercent, formatRate } from '@gateway/presentation';
+import { figureText, formatBytes, formatCountOf, formatPercent } from '@gateway/presentation';
 import { type Replica, SystemService } from '@gateway/proto/admin/v1/system_service_pb.js';
 import { Page, Panel } from '../../frame/page.tsx';
 import { Answer, Empty } from '../../ui/state.tsx';
@@ -89,11 +89,13 @@ function Figures({ figures }: { readonly figures: Readonly<Record<string, number
   if (entries.length === 0) return <span className="faint">–</span>;
   return (
     <ul className="figures">
-      {entries.map(([name, value]) => (
-        <li key={name}>
-          {name.replaceAll('_', ' ')} <b>{Number.isInteger(value) ? formatCompact(value) : formatRate(value)}</b>
-        </li>
-      ))}
+      {entries
+        .map(([name, value]) => figureText(name, value))
+        .map(({ name, text }) => (
+          <li key={name}>
+            {name} <b>{text}</b>
+          </li>
+        ))}
     </ul>
   );
 }

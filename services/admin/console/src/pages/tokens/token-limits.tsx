@@ -1,4 +1,4 @@
-import { formatCompact } from '@gateway/presentation';
+import { formatCompact, reachedText, usedToday } from '@gateway/presentation';
 import type { Token } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import type { LimitStatus } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { Bar } from '../../ui/status.tsx';
@@ -9,12 +9,14 @@ interface TokenLimitsProps {
   readonly token: Token;
   /** Undefined if the limiter could not be asked. */
   readonly status: LimitStatus | undefined;
+  /** The tokens used today, by the ledger. */
+  readonly recordedToday: bigint;
   /** Also shows when the limit has room again. */
   readonly detailed?: boolean;
 }
 
 /** The state of a token's limits: the minute's window and the day's budget. */
-export function TokenLimits({ token: { limits }, status, detailed = false }: TokenLimitsProps) {
+export function TokenLimits({ token: { limits }, status, recordedToday, detailed = false }: TokenLimitsProps) {
   if (limits?.requestsPerMinute === undefined && limits?.tokensPerDay === undefined)
     return <span className="faint">Unlimited</span>;
   if (status === undefined) return <span className="faint">Unknown: the limiter is unreachable</span>;
@@ -25,6 +27,7 @@ export function TokenLimits({ token: { limits }, status, detailed = false }: Tok
         <Meter
           what="Requests in the last minute"
           unit="/min"
+          remaining={requests.remaining}
           used={requests.limit - requests.remaining}
           limit={requests.limit}
         >
@@ -38,8 +41,9 @@ export function TokenLimits({ token: { limits }, status, detailed = false }: Tok
       {tokens !== undefined && (
         <Meter
           what="Tokens used today"
-          unit=" today"
-          used={Number(tokens.limit - tokens.remaining)}
+          unit=" tokens today"
+          remaining={Number(tokens.remaining)}
+          used={Number(usedToday(tokens, recordedToday))}
           limit={Number(tokens.limit)}
         >
           {detailed && tokens.resetsAt !== undefined && (
@@ -58,17 +62,21 @@ interface MeterProps {
   readonly what: string;
   readonly unit: string;
   readonly used: number;
+  readonly remaining: number;
   readonly limit: number;
   readonly children: React.ReactNode;
 }
 
-function Meter({ what, unit, used, limit, children }: MeterProps) {
+function Meter({ what, unit, used, remaining, limit, children }: MeterProps) {
   return (
     <div className="limit">
-      <Bar share={limit === 0 ? 1 : used / limit} label={what} />
+      <Bar share={limit === 0 ? 1 : Math.min(1, used / limit)} label={what} />
       <span title={what}>
-        <b>{formatCompact(used)}</b> of {formatCompact(limit)}
-        {unit}
+        <span className="nowrap">
+          <b>{formatCompact(used)}</b> of {formatCompact(limit)}
+          {unit}
+        </span>
+        {reachedText(remaining)}
       </span>
       {children && <span className="faint limit-note">{children}</span>}
     </div>

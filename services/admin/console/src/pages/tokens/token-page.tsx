@@ -96,6 +96,11 @@ function Known({ listing, token, error }: KnownProps) {
             <Fact name={token.revokedAt === undefined ? 'Expires' : 'Revoked'}>
               {at === undefined ? 'Never' : <Time at={at} />}
             </Fact>
+            {token.oldTextValidUntil !== undefined && (
+              <Fact name="Old secret">
+                Valid until <Time at={token.oldTextValidUntil} />
+              </Fact>
+            )}
             <Fact name="Note">{token.note || <span className="faint">None</span>}</Fact>
           </dl>
         </Panel>
@@ -103,7 +108,12 @@ function Known({ listing, token, error }: KnownProps) {
           title="Current limits"
           aside={`Requests per minute: ${limitText(token.limits?.requestsPerMinute)} · tokens per day: ${limitText(token.limits?.tokensPerDay)}`}
         >
-          <TokenLimits token={token} status={listing.limits} detailed />
+          <TokenLimits
+            token={token}
+            status={listing.limits}
+            recordedToday={listing.tokensByDay.at(-1) ?? 0n}
+            detailed
+          />
         </Panel>
         <Panel
           title="Tokens used"

@@ -111,11 +111,20 @@ const columns: readonly Column<TokenListing>[] = [
               <Time at={at} />
             </div>
           )}
+          {token.oldTextValidUntil !== undefined && (
+            <div className="faint small">
+              Old secret valid until <Time at={token.oldTextValidUntil} />
+            </div>
+          )}
         </>
       );
     },
   },
-  { label: 'Current limits', render: ({ token, limits }) => token && <TokenLimits token={token} status={limits} /> },
+  {
+    label: 'Current limits',
+    render: ({ token, limits, tokensByDay }) =>
+      token && <TokenLimits token={token} status={limits} recordedToday={tokensByDay.at(-1) ?? 0n} />,
+  },
   {
     label: 'Last 14 days',
     render: ({ tokensByDay }) => {

@@ -1,5 +1,8 @@
+import { formatCount, formatDuration } from './numbers.ts';
+
+/** A changed field of the audit log, in the words of people. */
 export interface FieldChange {
-  /** "limits.requestsPerMinute" */
+  /** "requests per minute" */
   readonly field: string;
   /** Undefined: it did not exist. */
   readonly was: string | undefined;
@@ -17,7 +20,29 @@ export function changesBetween(before: string, after: string): readonly FieldCha
   const is = fieldsOf(after);
   return [...new Set([...was.keys(), ...is.keys()])]
     .filter((field) => field !== 'revision' && was.get(field) !== is.get(field))
-    .map((field) => ({ field, was: was.get(field), is: is.get(field) }));
+    .map((field) => ({
+      field: fieldWords[field] ?? field,
+      was: valueText(field, was.get(field)),
+      is: valueText(field, is.get(field)),
+    }));
+}
+
+const fieldWords: Readonly<Record<string, string>> = {
+  'limits.requestsPerMinute': 'requests per minute',
+  'limits.tokensPerDay': 'tokens per day',
+  createdAt: 'created',
+  expiresAt: 'expires',
+  revokedAt: 'revoked',
+  tokenId: 'id',
+  oldTextValidUntil: 'old secret valid until',
+  keepOldSeconds: 'old secret valid for',
+};
+
+function valueText(field: string, value: string | undefined): string | undefined {
+  if (value === undefined) return undefined;
+  if (field === 'kind') return value.replace(/^TOKEN_KIND_/, '').toLowerCase();
+  if (field === 'keepOldSeconds') return formatDuration(Number(value));
+  return field.startsWith('limits.') ? formatCount(BigInt(value)) : value;
 }
 
 function fieldsOf(json: string): ReadonlyMap<string, string> {

@@ -5,8 +5,8 @@ it('lists differences by path, without equal fields and revision counters', () =
   const before = '{"label":"ci","limits":{"requestsPerMinute":60,"tokensPerDay":"5"},"note":"","revision":"3"}';
   const after = '{"label":"ci","limits":{"requestsPerMinute":120},"note":"more","revision":"4"}';
   expect(changesBetween(before, after)).toEqual([
-    { field: 'limits.requestsPerMinute', was: '60', is: '120' },
-    { field: 'limits.tokensPerDay', was: '5', is: undefined },
+    { field: 'requests per minute', was: '60', is: '120' },
+    { field: 'tokens per day', was: '5', is: undefined },
     { field: 'note', was: undefined, is: 'more' },
   ]);
 });
@@ -14,6 +14,14 @@ it('lists differences by path, without equal fields and revision counters', () =
 it('lists all fields of created and removed objects', () => {
   expect(changesBetween('', '{"name":"maud"}')).toEqual([{ field: 'name', was: undefined, is: 'maud' }]);
   expect(changesBetween('{"name":"maud"}', '')).toEqual([{ field: 'name', was: 'maud', is: undefined }]);
+});
+
+it('has the words and units that people know from the rest of the console', () => {
+  const issued = '{"kind":"TOKEN_KIND_SERVICE","limits":{"tokensPerDay":"1000000"}}';
+  expect(changesBetween('', issued)).toMatchObject([{ is: 'service' }, { is: '1\u202f000\u202f000' }]);
+  expect(changesBetween('', '{"keepOldSeconds":86400}')).toMatchObject([
+    { field: 'old secret valid for', is: '1\u00a0d' },
+  ]);
 });
 
 it('shows a text that is no JSON as it is', () => {

@@ -1,0 +1,16 @@
+import type { LimitStatus } from '@gateway/proto/limiter/v1/limit_pb.js';
+
+/**
+ * The tokens that count for a day's limit. The limiter says only how many are left; the last
+ * request of a day may use more than that, which the ledger knows.
+ * @param recorded today, by the ledger
+ */
+export function usedToday(tokens: LimitStatus['tokens'], recorded: bigint): bigint {
+  const used = tokens === undefined ? 0n : tokens.limit - tokens.remaining;
+  return used > recorded ? used : recorded;
+}
+
+/** " (limit reached)", or nothing. */
+export function reachedText(remaining: number | bigint | undefined): string {
+  return remaining !== undefined && Number(remaining) === 0 ? ' (limit reached)' : '';
+}
