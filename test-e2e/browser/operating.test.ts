@@ -99,7 +99,7 @@ describe('an operator', () => {
       await page.locator('tbody a').first().click();
       await isThere(page, 'The provider rate limited the account (429)');
       await isThere(page, 'responses/team-b failed');
-      await isThere(page, '2 of responses for gpt-5.5 (team-b, team-d): cooling after 429');
+      await isThere(page, '1 of responses for gpt-5.5 (team-d): cooling after 429');
       const id = await page.locator('dd code').first().textContent();
       await page.getByLabel('Find a request, token or account').fill(`chatcmpl-${id}`);
       await page.keyboard.press('Enter');

@@ -106,7 +106,9 @@ export const valuesSchema = z.strictObject({
       ),
     })
     .prefault({})
-    .describe('Names of existing Secrets: the chart creates none. Each comment names the keys that a Secret must have.'),
+    .describe(
+      'Names of existing Secrets: the chart creates none. Each comment names the keys that a Secret must have.',
+    ),
   pods: z
     .strictObject({
       annotations: annotations.default({}),

@@ -98,7 +98,7 @@ async function openParts(
   stack: AsyncDisposableStack,
 ): Promise<AdminParts> {
   const logger = createLogger('gatewayctl', 'error');
-  // A command prints results. What a service logs, such as unused accounts, has a command that shows it.
+  // A command prints results. Another command shows what a service logs, such as unused accounts.
   const runtime = { logger: createLogger('gatewayctl', 'silent'), metrics: new Metrics() };
   const credentials = await readCredentialSettings(env);
   const gateway = readGatewayConfig(env);

@@ -172,8 +172,8 @@ interface AddFlags extends CredentialFlags {
 }
 
 /**
- * Works on the database itself. Without DATABASE_URL, this is refused if a gateway runs that does not
- * use the folder's database: the operator would remove a key that the other database still needs.
+ * Works on the database itself. Without DATABASE_URL, this is refused if a gateway runs that does
+ * not use the folder's database: the operator would remove a key that the other database needs.
  */
 async function rotateInDatabase(env: Environment, isOffline = false): Promise<void> {
   const { url, isNamed } = readAdminAddress(env);

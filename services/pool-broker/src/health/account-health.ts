@@ -172,9 +172,9 @@ export function forgottenAtMs(cooldown: Cooldown): number {
 }
 
 /**
- * Tells a refused credential from its replacement. Two characters of the hash are too few to confirm
- * a guessed secret, even a short one: one guess in 4096 matches. If a replacement matches, the pause
- * runs to its end.
+ * Tells a refused credential from its replacement. Two characters of the hash are too few to
+ * confirm a guessed secret, even a short one: one guess in 4096 matches. If a replacement matches,
+ * the pause runs to its end.
  */
 export function credentialMarkOf(credentialId: string): string {
   return credentialId.slice(0, 2);

@@ -84,7 +84,7 @@ async function changeAccountHealth(broker: Broker, ended: Ended): Promise<void> 
   if (changed && isFirstRefusal) broker.metrics.credentialRefused(ended.accountId, ended.report.upstreamStatus);
 }
 
-/** Whether the account pauses because of its present credential, or is tested after such a pause. */
+/** Whether its present credential makes the account pause, or is tested after such a pause. */
 function isRefused(health: AccountHealth, { credentialId, nowMs }: Ended): boolean {
   const { cooldowns } = withCredential(health, credentialId);
   return cooldowns.some((cooldown) => causeOf(cooldown) === 'refusal' && nowMs < forgottenAtMs(cooldown));
