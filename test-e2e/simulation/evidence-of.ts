@@ -1,9 +1,11 @@
 import type { RecordedRequest, Simulator } from '@gateway/simulator';
 import { localDayOf } from '@gateway/time';
+import { fromUsageMessage } from '@gateway/usage-stream/usage-message';
 import type { CountAt, Evidence, LedgerRow } from './checkers/evidence.ts';
 import type { ClientRequest, ClientToken } from './clients/client.ts';
 import type { Cluster } from './gateway/cluster.ts';
 import { simulatedPools } from './gateway/simulated-pools.ts';
+import type { StreamMessage } from './stores/jet-stream.ts';
 
 export interface Witnesses {
   readonly cluster: Cluster;
@@ -33,6 +35,8 @@ export async function collectEvidence(witnesses: Witnesses): Promise<Evidence> {
       ...(await gaugesOf(cluster, 'gateway_edge_outbox_backlog_events')),
       ['nats-1', cluster.backends.stream.pending],
     ]),
+    mayBeLost: new Set([...cluster.backends.disks.unsynced, ...idsOf(cluster.backends.stream.lost)]),
+    memoryLosses: cluster.backends.disks.memoryLosses,
     redisLosses: cluster.backends.redis.losses,
     uncaught: cluster.world.uncaught.map(({ who, thrown }) => `${who}: ${describe(thrown)}`),
   };
@@ -49,6 +53,10 @@ export function watchDecisionsAlone(cluster: Cluster): readonly CountAt[] {
   };
   void look();
   return counts;
+}
+
+function idsOf(messages: readonly StreamMessage[]): readonly string[] {
+  return messages.flatMap(({ data }) => fromUsageMessage(data).events.map(({ requestId }) => requestId));
 }
 
 function describe(thrown: unknown): string {

@@ -57,7 +57,10 @@ const startsWithinMs = 5_000;
 const quietMs = 240_000;
 /** When every request has ended, and no lease has expired yet. */
 const restMs = 100_000;
-const harmlessToLeases: readonly FaultKind[] = ['provider', 'clock', 'redelivery', 'restart'];
+const harmlessToLeases: readonly FaultKind[] = [
+  ...(['provider', 'clock', 'redelivery', 'restart', 'nats-power', 'nats-election', 'nats-unanswered'] as const),
+  ...(['database', 'disk-full'] as const),
+];
 
 /** Runs a whole gateway on simulated time, once in a process. */
 export async function simulate({ seed, durationMs, kinds, only }: SimulationOptions): Promise<SimulationResult> {

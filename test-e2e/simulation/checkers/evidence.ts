@@ -40,6 +40,10 @@ export interface Evidence {
   readonly undelivered: ReadonlyMap<string, number>;
   /** When Redis lost acknowledged writes: windows may be too full by what it lost. */
   readonly redisLosses: readonly { readonly fromMs: number; readonly untilMs: number }[];
+  /** Requests whose usage a failure of the power may lose, as the settings of stream and edge say. */
+  readonly mayBeLost: ReadonlySet<string>;
+  /** When usage was only in the memory of a process that ended, because its disk was full. */
+  readonly memoryLosses: readonly { readonly process: string; readonly fromMs: number; readonly untilMs: number }[];
   /** How many decisions limiters and edges had made alone, at instants a second apart. */
   readonly decidedAlone: readonly CountAt[];
   readonly uncaught: readonly string[];
@@ -55,6 +59,15 @@ export interface Checker {
 /** Whether a request got an answer: the status and at least the start of the body. */
 export function isAnswered({ status }: ClientRequest): boolean {
   return status === 200;
+}
+
+/** Whether the usage of a request may be missing, or an earlier state of it. */
+export function mayBeLost({ mayBeLost: ids, memoryLosses }: Evidence, request: ClientRequest): boolean {
+  const { requestId = '', edge, sentAtMs, endedAtMs = Number.POSITIVE_INFINITY } = request;
+  const isHit = memoryLosses.some(
+    ({ process, fromMs, untilMs }) => process === edge && endedAtMs >= fromMs && sentAtMs <= untilMs,
+  );
+  return isHit || ids.has(requestId);
 }
 
 /** The number of decisions that were made alone between two instants, with a second of margin. */
