@@ -1,4 +1,5 @@
 import type { Simulator } from '@gateway/simulator';
+import type { Operator } from './clients/operator.ts';
 import { troubleOf } from './clients/providers.ts';
 import type { Cluster } from './gateway/cluster.ts';
 import { providerName } from './gateway/simulated-pools.ts';
@@ -23,6 +24,8 @@ export const faultKinds = [
   'database',
   'disk-full',
   'edge-power',
+  'token',
+  'limit',
 ] as const;
 
 export type FaultKind = (typeof faultKinds)[number];
@@ -86,6 +89,7 @@ export function planFaults({ chance, kinds, durationMs, everyMs, processes }: Fa
 export interface FaultScene {
   readonly cluster: Cluster;
   readonly providers: Simulator;
+  readonly operator: Operator;
   readonly tell: (who: string, what: string) => void;
 }
 
@@ -97,7 +101,7 @@ export function arrangeFault(fault: Fault, scene: FaultScene): void {
 
 function beginFault(
   { number, kind, target, other, forMs, amountMs }: Fault,
-  { cluster, providers, tell }: FaultScene,
+  { cluster, providers, operator, tell }: FaultScene,
 ): void {
   const { world, network } = cluster;
   const { stream, ledger, disks } = cluster.backends;
@@ -159,7 +163,9 @@ function beginFault(
       const lostMs = Math.min(syncIntervalMs, Math.abs(amountMs));
       tell('nats-1', `fault ${number}: its power fails for ${forMs} ms, and the last ${lostMs} ms are lost`);
       cluster.kill('nats-1');
+      const before = stream.lost.length;
       stream.losePower(lostMs);
+      tell('nats-1', `${stream.lost.length - before} messages are lost that nobody had read`);
       later(() => cluster.startIfKilled('nats-1'));
       return;
     }
@@ -189,6 +195,14 @@ function beginFault(
       tell(edge, `fault ${number}: its power fails for ${forMs} ms`);
       cluster.losePower(edge);
       later(() => cluster.startIfKilled(edge));
+      return;
+    }
+    case 'token':
+    case 'limit': {
+      const chance = world.seeded.of(`token of ${number}`);
+      const token = chance.pick(operator.tokens);
+      tell('operator', `fault ${number}: changes the ${kind} of ${token.tokenId}`);
+      return kind === 'token' ? operator.rotate(token, forMs) : operator.limit(token, forMs, chance);
     }
   }
 }
