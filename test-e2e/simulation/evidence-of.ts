@@ -50,12 +50,12 @@ export async function collectEvidence(witnesses: Witnesses): Promise<Evidence> {
 }
 
 /** Notes every second, from now on, what counters of all processes have counted together. */
-export function watchCounters(cluster: Cluster, ...names: readonly string[]): readonly CountAt[] {
+export function watchCounters(cluster: Cluster, names: readonly string[], label?: string): readonly CountAt[] {
   const { world } = cluster;
   const counts: CountAt[] = [];
   const look = async () => {
     world.plan(1_000, look);
-    counts.push({ atMs: world.nowMs, count: await cluster.total(...names) });
+    counts.push({ atMs: world.nowMs, count: await cluster.total(names, label) });
   };
   void look();
   return counts;

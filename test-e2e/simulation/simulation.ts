@@ -82,8 +82,8 @@ export async function simulate({ seed, durationMs, kinds, only }: SimulationOpti
     const { tokens } = operator;
     const sizesAtStart = await sizesOf(cluster);
     const alone = ['gateway_edge_local_admissions_total', 'gateway_limiter_degraded_total'];
-    const decidedAlone = watchCounters(cluster, ...alone);
-    const staleTokens = watchCounters(cluster, 'gateway_edge_faults_total');
+    const decidedAlone = watchCounters(cluster, alone);
+    const staleTokens = watchCounters(cluster, ['gateway_edge_faults_total'], 'identity');
     const requests: ClientRequest[] = [];
     const stop = new AbortController();
     startClients({ network, tokens, requests, edges: cluster.namesOf('edge'), signal: stop.signal, tell });

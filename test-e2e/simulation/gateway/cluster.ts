@@ -132,12 +132,14 @@ export class Cluster {
     return this.#running.get(name)?.metrics;
   }
 
-  /** The sum of counters over all processes, including those that have ended. */
-  async total(...names: readonly string[]): Promise<number> {
+  /** The sum of counters over all processes, including those that have ended; or of one label. */
+  async total(names: readonly string[], label?: string): Promise<number> {
     const read = async (metrics: Metrics, name: string) =>
       (await metrics.registry.getSingleMetric(name)?.get())?.values;
     const values = await Promise.all(this.#metrics.flatMap((metrics) => names.map((name) => read(metrics, name))));
-    return values.flat().reduce((sum, sample) => sum + (sample?.value ?? 0), 0);
+    const samples = values.flat().filter((sample) => sample !== undefined);
+    const counted = samples.filter(({ labels }) => label === undefined || Object.values(labels).includes(label));
+    return counted.reduce((sum, { value }) => sum + value, 0);
   }
 
   kill(name: string): void {
