@@ -61,7 +61,7 @@ export function watchCounters(cluster: Cluster, names: readonly string[], label?
   return counts;
 }
 
-/** What grows with work that is not finished: gauges of every process, and connections. */
+/** What grows with work that is not finished: gauges of every process. */
 const sizeGauges = new Set([
   ...['gateway_body_memory_bytes', 'gateway_body_waiting_uploads', 'gateway_open_streams'],
   ...['gateway_edge_outbox_backlog_events', 'gateway_limiter_pending_settles', 'http_server_active_requests'],
