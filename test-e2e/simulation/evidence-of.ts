@@ -1,17 +1,22 @@
 import type { RecordedRequest, Simulator } from '@gateway/simulator';
 import { localDayOf } from '@gateway/time';
+import { fromUsageMessage } from '@gateway/usage-stream/usage-message';
 import type { CountAt, Evidence, LedgerRow } from './checkers/evidence.ts';
-import type { ClientRequest, ClientToken } from './clients/client.ts';
+import type { ClientRequest } from './clients/client.ts';
+import type { Operator } from './clients/operator.ts';
 import type { Cluster } from './gateway/cluster.ts';
 import { simulatedPools } from './gateway/simulated-pools.ts';
+import type { StreamMessage } from './stores/jet-stream.ts';
 
 export interface Witnesses {
   readonly cluster: Cluster;
   readonly providers: Simulator;
   readonly requests: readonly ClientRequest[];
-  readonly tokens: readonly ClientToken[];
+  readonly operator: Operator;
   readonly leasesAtRest: ReadonlyMap<string, number>;
   readonly decidedAlone: readonly CountAt[];
+  readonly staleTokens: readonly CountAt[];
+  readonly sizesAtStart: ReadonlyMap<string, number>;
 }
 
 /** Reads everything that the checkers need, from every place that keeps something. */
@@ -27,28 +32,58 @@ export async function collectEvidence(witnesses: Witnesses): Promise<Evidence> {
     counterTokens: await countersOf(witnesses, localDay),
     leasesAtRest: witnesses.leasesAtRest,
     decidedAlone: witnesses.decidedAlone,
+    staleTokens: witnesses.staleTokens,
+    endedTexts: witnesses.operator.ended,
+    sizesAtStart: witnesses.sizesAtStart,
+    sizes: await sizesOf(cluster),
     leases: await leasesOf(cluster),
     activeRequests: await gaugesOf(cluster, 'http_server_active_requests'),
     undelivered: new Map([
       ...(await gaugesOf(cluster, 'gateway_edge_outbox_backlog_events')),
       ['nats-1', cluster.backends.stream.pending],
     ]),
+    mayBeLost: new Set([...cluster.backends.disks.unsynced, ...idsOf(cluster.backends.stream.lost)]),
+    memoryLosses: cluster.backends.disks.memoryLosses,
     redisLosses: cluster.backends.redis.losses,
     uncaught: cluster.world.uncaught.map(({ who, thrown }) => `${who}: ${describe(thrown)}`),
   };
 }
 
-/** Notes every second, from now on, how many decisions limiters and edges have made alone. */
-export function watchDecisionsAlone(cluster: Cluster): readonly CountAt[] {
+/** Notes every second, from now on, what counters of all processes have counted together. */
+export function watchCounters(cluster: Cluster, names: readonly string[], label?: string): readonly CountAt[] {
   const { world } = cluster;
   const counts: CountAt[] = [];
   const look = async () => {
     world.plan(1_000, look);
-    const count = await cluster.total('gateway_edge_local_admissions_total', 'gateway_limiter_degraded_total');
-    counts.push({ atMs: world.nowMs, count });
+    counts.push({ atMs: world.nowMs, count: await cluster.total(names, label) });
   };
   void look();
   return counts;
+}
+
+/** What grows with work that is not finished: gauges of every process. */
+const sizeGauges = new Set([
+  ...['gateway_body_memory_bytes', 'gateway_body_waiting_uploads', 'gateway_open_streams'],
+  ...['gateway_edge_outbox_backlog_events', 'gateway_limiter_pending_settles', 'http_server_active_requests'],
+  ...['gateway_upstream_open_streams', 'gateway_rpc_server_calls_in_flight'],
+]);
+
+export async function sizesOf(cluster: Cluster): Promise<ReadonlyMap<string, number>> {
+  const sizes = new Map<string, number>();
+  for (const process of cluster.names) {
+    for (const { name, values } of (await cluster.metricsOf(process)?.registry.getMetricsAsJSON()) ?? []) {
+      if (!sizeGauges.has(name)) continue;
+      sizes.set(
+        `${process} ${name}`,
+        values.reduce((sum, { value }) => sum + value, 0),
+      );
+    }
+  }
+  return sizes;
+}
+
+function idsOf(messages: readonly StreamMessage[]): readonly string[] {
+  return messages.flatMap(({ data }) => fromUsageMessage(data).events.map(({ requestId }) => requestId));
 }
 
 function describe(thrown: unknown): string {
@@ -87,7 +122,10 @@ async function dailyTokensOf({ backends: { database } }: Cluster): Promise<Reado
   return new Map(sums.map(({ token_id, input, output }) => [token_id, Number(input) + Number(output)]));
 }
 
-async function countersOf({ cluster, tokens }: Witnesses, localDay: string): Promise<ReadonlyMap<string, number>> {
+async function countersOf(
+  { cluster, operator: { tokens } }: Witnesses,
+  localDay: string,
+): Promise<ReadonlyMap<string, number>> {
   const counters = new Map<string, number>();
   for (const { tokenId } of tokens) {
     // A settle without tokens changes nothing.

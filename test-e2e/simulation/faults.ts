@@ -1,7 +1,10 @@
 import type { Simulator } from '@gateway/simulator';
+import type { Operator } from './clients/operator.ts';
 import { troubleOf } from './clients/providers.ts';
 import type { Cluster } from './gateway/cluster.ts';
 import { providerName } from './gateway/simulated-pools.ts';
+import { syncIntervalMs } from './stores/jet-stream.ts';
+import { databaseTroubles } from './stores/ledger-database.ts';
 import type { Chance } from './world/seeded.ts';
 
 /** The kinds of faults that a run may have. */
@@ -15,6 +18,14 @@ export const faultKinds = [
   'provider',
   'redelivery',
   'redis-failover',
+  'nats-power',
+  'nats-election',
+  'nats-unanswered',
+  'database',
+  'disk-full',
+  'edge-power',
+  'token',
+  'limit',
 ] as const;
 
 export type FaultKind = (typeof faultKinds)[number];
@@ -78,6 +89,7 @@ export function planFaults({ chance, kinds, durationMs, everyMs, processes }: Fa
 export interface FaultScene {
   readonly cluster: Cluster;
   readonly providers: Simulator;
+  readonly operator: Operator;
   readonly tell: (who: string, what: string) => void;
 }
 
@@ -89,9 +101,10 @@ export function arrangeFault(fault: Fault, scene: FaultScene): void {
 
 function beginFault(
   { number, kind, target, other, forMs, amountMs }: Fault,
-  { cluster, providers, tell }: FaultScene,
+  { cluster, providers, operator, tell }: FaultScene,
 ): void {
   const { world, network } = cluster;
+  const { stream, ledger, disks } = cluster.backends;
   const process = cluster.processOf(target);
   const later = (act: () => void) => world.plan(forMs, act);
   const say = (what: string) => tell(target, `fault ${number}: ${what}`);
@@ -137,13 +150,64 @@ function beginFault(
     }
     case 'redelivery':
       tell('nats-1', `fault ${number}: delivers again what is not acknowledged`);
-      return cluster.backends.stream.redeliver();
+      return stream.redeliver();
     case 'redis-failover': {
       const lostMs = Math.min(1_000, Math.abs(amountMs));
       tell('redis-1', `fault ${number}: fails over, and the last ${lostMs} ms are lost`);
       cluster.kill('redis-1');
       cluster.backends.redis.failOver(lostMs);
       cluster.startProcess('redis-1');
+      return;
+    }
+    case 'nats-power': {
+      const lostMs = Math.min(syncIntervalMs, Math.abs(amountMs));
+      tell('nats-1', `fault ${number}: its power fails for ${forMs} ms, and the last ${lostMs} ms are lost`);
+      cluster.kill('nats-1');
+      const before = stream.lost.length;
+      stream.losePower(lostMs);
+      tell('nats-1', `${stream.lost.length - before} messages are lost that nobody had read`);
+      later(() => cluster.startIfKilled('nats-1'));
+      return;
+    }
+    case 'nats-election':
+    case 'nats-unanswered': {
+      const stores = kind === 'nats-unanswered';
+      tell('nats-1', `fault ${number}: ${stores ? 'its answers are lost' : 'elects a leader'} for ${forMs} ms`);
+      return stream.fallSilent(forMs, stores);
+    }
+    case 'database': {
+      const chance = world.seeded.of(`database trouble ${number}`);
+      const trouble = chance.pick(databaseTroubles);
+      tell('database', `fault ${number}: ${trouble} for ${forMs} ms`);
+      ledger.begin(trouble, chance);
+      later(() => ledger.end(chance));
+      return;
+    }
+    case 'disk-full': {
+      const edge = edgeOf(target);
+      tell(edge, `fault ${number}: its disk is full for ${forMs} ms`);
+      disks.full.set(edge, world.nowMs);
+      later(() => disks.full.delete(edge));
+      return;
+    }
+    case 'edge-power': {
+      const edge = edgeOf(target);
+      tell(edge, `fault ${number}: its power fails for ${forMs} ms`);
+      cluster.losePower(edge);
+      later(() => cluster.startIfKilled(edge));
+      return;
+    }
+    case 'token':
+    case 'limit': {
+      const chance = world.seeded.of(`token of ${number}`);
+      const token = chance.pick(operator.tokens);
+      tell('operator', `fault ${number}: changes the ${kind} of ${token.tokenId}`);
+      return kind === 'token' ? operator.rotate(token, forMs) : operator.limit(token, forMs, chance);
     }
   }
+}
+
+/** A fault of an edge hits one of them, whatever its target is. */
+function edgeOf(target: string): string {
+  return target.endsWith('2') ? 'edge-2' : 'edge-1';
 }

@@ -4,17 +4,17 @@ import { hash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { IdentityService, TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { useTimeSource } from '@gateway/time/simulated';
 import { type BrokenPromise, brokenPromises } from './checkers/checkers.ts';
 import { type ClientRequest, type ClientToken, runClient } from './clients/client.ts';
+import { Operator } from './clients/operator.ts';
 import { startProviders } from './clients/providers.ts';
-import { collectEvidence, leasesOf, watchDecisionsAlone } from './evidence-of.ts';
+import { collectEvidence, leasesOf, sizesOf, watchCounters } from './evidence-of.ts';
 import { arrangeFault, type Fault, type FaultKind, planFaults } from './faults.ts';
 import { Cluster, type Replicas } from './gateway/cluster.ts';
+import { accountSecrets } from './gateway/simulated-pools.ts';
 import { Network } from './world/network.ts';
 import { simulateOn } from './world/platform.ts';
-import { RpcChannel, rpcPort } from './world/rpc-network.ts';
 import { timeSourceOf } from './world/time-source.ts';
 import { World, WorldProcess } from './world/world.ts';
 
@@ -57,7 +57,10 @@ const startsWithinMs = 5_000;
 const quietMs = 240_000;
 /** When every request has ended, and no lease has expired yet. */
 const restMs = 100_000;
-const harmlessToLeases: readonly FaultKind[] = ['provider', 'clock', 'redelivery', 'restart'];
+const harmlessToLeases: readonly FaultKind[] = [
+  ...(['provider', 'clock', 'redelivery', 'restart', 'nats-power', 'nats-election', 'nats-unanswered'] as const),
+  ...(['database', 'disk-full'] as const),
+];
 
 /** Runs a whole gateway on simulated time, once in a process. */
 export async function simulate({ seed, durationMs, kinds, only }: SimulationOptions): Promise<SimulationResult> {
@@ -74,15 +77,20 @@ export async function simulate({ seed, durationMs, kinds, only }: SimulationOpti
     const cluster = new Cluster(network, replicas, folder);
     await cluster.start();
     await world.runUntil(startsWithinMs);
-    const tokens = await issueTokens(network);
-    const decidedAlone = watchDecisionsAlone(cluster);
+    const operator = new Operator(network);
+    await operator.issueTokens();
+    const { tokens } = operator;
+    const sizesAtStart = await sizesOf(cluster);
+    const alone = ['gateway_edge_local_admissions_total', 'gateway_limiter_degraded_total'];
+    const decidedAlone = watchCounters(cluster, alone);
+    const staleTokens = watchCounters(cluster, ['gateway_edge_faults_total'], 'identity');
     const requests: ClientRequest[] = [];
     const stop = new AbortController();
     startClients({ network, tokens, requests, edges: cluster.namesOf('edge'), signal: stop.signal, tell });
     const processes = cluster.names;
     const plan = planFaults({ chance: world.seeded.of('faults'), kinds, durationMs, everyMs: 8_000, processes });
     const faults = plan.filter(({ number }) => only?.includes(number) ?? true);
-    for (const fault of faults) arrangeFault(fault, { cluster, providers, tell });
+    for (const fault of faults) arrangeFault(fault, { cluster, providers, operator, tell });
     await world.runUntil(startsWithinMs + durationMs);
     stop.abort();
     tell('world', 'clients stop, faults end');
@@ -93,7 +101,8 @@ export async function simulate({ seed, durationMs, kinds, only }: SimulationOpti
     const hasLostLeases = faults.some(({ kind }) => !harmlessToLeases.includes(kind));
     const leasesAtRest = hasLostLeases ? new Map<string, number>() : await leasesOf(cluster);
     await world.runUntil(startsWithinMs + durationMs + quietMs);
-    const evidence = await collectEvidence({ cluster, providers, requests, tokens, leasesAtRest, decidedAlone });
+    const watched = { decidedAlone, staleTokens, sizesAtStart, leasesAtRest };
+    const evidence = await collectEvidence({ cluster, providers, requests, operator, ...watched });
     const broken = brokenPromises(evidence);
     const { events, elapsedMs: simulatedMs } = world;
     const digest = hash('sha256', [...story, events].join('\n')).slice(0, 16);
@@ -101,28 +110,6 @@ export async function simulate({ seed, durationMs, kinds, only }: SimulationOpti
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-}
-
-/** A token with a client of its own, and one that several share. */
-const tokenPlans = [
-  { requestsPerMinute: 12, clients: 1 },
-  { requestsPerMinute: 20, clients: 3 },
-  { requestsPerMinute: 1_000, clients: 2 },
-];
-
-async function issueTokens(network: Network): Promise<readonly ClientToken[]> {
-  const operator = new WorldProcess('operator');
-  const issuing = operator.run(async () => {
-    const identity = new RpcChannel(network, 'identity', [`identity-1:${rpcPort}`]).client(IdentityService);
-    const tokens: ClientToken[] = [];
-    for (const [index, { requestsPerMinute, clients }] of tokenPlans.entries()) {
-      const limits = { requestsPerMinute, tokensPerDay: 1_000_000_000n };
-      const issued = await identity.issue({ kind: TokenKind.SERVICE, label: `token ${index}`, limits });
-      tokens.push({ tokenId: issued.token?.tokenId ?? '', text: issued.tokenText, requestsPerMinute, clients });
-    }
-    return tokens;
-  });
-  return network.world.runFor(issuing, 5_000);
 }
 
 interface Traffic {
@@ -150,7 +137,8 @@ function startClients({ network, tokens, requests, edges, signal, tell }: Traffi
       );
     };
     const onRequest = (request: ClientRequest) => void requests.push(request);
-    const plan = { name, token, edges, obeys: index % 3 !== 2, pauseMs: 3_000, chance, onRequest, onEnded };
+    const secrets = [...accountSecrets, ...tokens.filter((other) => other !== token).map(({ text }) => text)];
+    const plan = { name, token, edges, obeys: index % 3 !== 2, pauseMs: 3_000, chance, secrets, onRequest, onEnded };
     client.run(() => {
       void runClient(network, plan, signal).catch((thrown: unknown) => world.fault(name, thrown));
     });

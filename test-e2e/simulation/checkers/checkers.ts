@@ -2,10 +2,13 @@ import { countsAgree } from './counts-agree.ts';
 import type { Checker, Evidence } from './evidence.ts';
 import { leasesReturn } from './leases-return.ts';
 import { ledgerOnce } from './ledger-once.ts';
+import { memoryReturns } from './memory-returns.ts';
 import { minuteLimit } from './minute-limit.ts';
+import { noSecrets } from './no-secrets.ts';
 import { nothingWaits } from './nothing-waits.ts';
 import { obedientClient } from './obedient-client.ts';
 import { oneAnswer } from './one-answer.ts';
+import { tokenChanges } from './token-changes.ts';
 
 /** Every promise that a run is held to, by the name of its checker. */
 const checkers: Readonly<Record<string, Checker>> = {
@@ -16,6 +19,9 @@ const checkers: Readonly<Record<string, Checker>> = {
   obedientClient,
   leasesReturn,
   nothingWaits,
+  memoryReturns,
+  tokenChanges,
+  noSecrets,
 };
 
 export interface BrokenPromise {

@@ -1,10 +1,14 @@
-import type { Checker, Evidence, LedgerRow } from './evidence.ts';
+import { type Checker, type Evidence, type LedgerRow, mayBeLost } from './evidence.ts';
 
 export const countsAgree: Checker = {
   promise: 'ledger, daily sums, counters and the providers’ own counts agree after quiet',
-  check({ requests, rows, attempts, localDay, dailyTokens, counterTokens }: Evidence) {
+  check(evidence: Evidence) {
+    const { requests, rows, attempts, localDay, dailyTokens, counterTokens } = evidence;
     const byId = new Map(rows.map((row) => [row.requestId, row]));
-    const wrong = requests.flatMap(({ view, kind, requestId = '', marker }) => {
+    const lost = requests.filter((request) => mayBeLost(evidence, request));
+    const wrong = requests.flatMap((request) => {
+      const { view, kind, requestId = '', marker } = request;
+      if (lost.includes(request)) return [];
       const row = byId.get(requestId);
       const attempt = attempts.get(marker)?.at(-1);
       if (view !== 'whole' || kind.shape === 'token_count' || row === undefined || attempt === undefined) return [];
@@ -18,7 +22,7 @@ export const countsAgree: Checker = {
     const today = rows.filter((row) => row.localDay === localDay);
     const differing = [
       ...differences(sumsOf(rows), 'daily sums', dailyTokens),
-      ...differences(sumsOf(today), 'counter', counterTokens),
+      ...differences(sumsOf(today), 'counter', counterTokens, lostTokens(evidence, lost)),
     ];
     return [...wrong, ...differing];
   },
@@ -32,8 +36,23 @@ function sumsOf(rows: readonly LedgerRow[]): ReadonlyMap<string, number> {
   return sums;
 }
 
-function differences(sums: ReadonlyMap<string, number>, part: string, said: ReadonlyMap<string, number>) {
+/** The most by which counters may differ from the ledger, which lacks what was lost. */
+function lostTokens({ attempts }: Evidence, lost: Evidence['requests']): ReadonlyMap<string, number> {
+  const most = new Map<string, number>();
+  for (const { token, marker } of lost) {
+    const billed = (attempts.get(marker) ?? []).map(({ billed }) => billed.inputTokens + billed.outputTokens);
+    most.set(token.tokenId, (most.get(token.tokenId) ?? 0) + billed.reduce((sum, tokens) => sum + tokens, 0));
+  }
+  return most;
+}
+
+function differences(
+  sums: ReadonlyMap<string, number>,
+  part: string,
+  said: ReadonlyMap<string, number>,
+  most: ReadonlyMap<string, number> = new Map(),
+) {
   return [...said]
-    .filter(([tokenId, tokens]) => (sums.get(tokenId) ?? 0) !== tokens)
+    .filter(([tokenId, tokens]) => Math.abs((sums.get(tokenId) ?? 0) - tokens) > (most.get(tokenId) ?? 0))
     .map(([tokenId, tokens]) => `token ${tokenId}: the rows have ${sums.get(tokenId)} tokens, the ${part} ${tokens}`);
 }

@@ -1,5 +1,6 @@
 import type { RecordedRequest } from '@gateway/simulator';
 import type { ClientRequest } from '../clients/client.ts';
+import type { EndedText } from '../clients/operator.ts';
 
 /** A row of the ledger: a request, or an attempt that was given up. */
 export interface LedgerRow {
@@ -40,8 +41,18 @@ export interface Evidence {
   readonly undelivered: ReadonlyMap<string, number>;
   /** When Redis lost acknowledged writes: windows may be too full by what it lost. */
   readonly redisLosses: readonly { readonly fromMs: number; readonly untilMs: number }[];
+  /** Requests whose usage a failure of the power may lose, as the settings of stream and edge say. */
+  readonly mayBeLost: ReadonlySet<string>;
+  /** When usage was only in the memory of a process that ended, because its disk was full. */
+  readonly memoryLosses: readonly { readonly process: string; readonly fromMs: number; readonly untilMs: number }[];
   /** How many decisions limiters and edges had made alone, at instants a second apart. */
   readonly decidedAlone: readonly CountAt[];
+  /** How often edges had used what they knew of a token while identity did not answer. */
+  readonly staleTokens: readonly CountAt[];
+  readonly endedTexts: readonly EndedText[];
+  /** What gauges said of the memory of each process before the first request, and at the end. */
+  readonly sizesAtStart: ReadonlyMap<string, number>;
+  readonly sizes: ReadonlyMap<string, number>;
   readonly uncaught: readonly string[];
 }
 
@@ -57,8 +68,26 @@ export function isAnswered({ status }: ClientRequest): boolean {
   return status === 200;
 }
 
+/** Whether the usage of a request may be missing, or an earlier state of it. */
+export function mayBeLost({ mayBeLost: ids, memoryLosses }: Evidence, request: ClientRequest): boolean {
+  const { requestId = '', edge, sentAtMs, endedAtMs = Number.POSITIVE_INFINITY } = request;
+  const isHit = memoryLosses.some(
+    ({ process, fromMs, untilMs }) => process === edge && endedAtMs >= fromMs && sentAtMs <= untilMs,
+  );
+  return isHit || ids.has(requestId);
+}
+
 /** The number of decisions that were made alone between two instants, with a second of margin. */
 export function madeAlone({ decidedAlone }: Evidence, fromMs: number, untilMs: number): number {
-  const until = (atMs: number) => decidedAlone.findLast((noted) => noted.atMs <= atMs)?.count ?? 0;
+  return countBetween(decidedAlone, fromMs, untilMs);
+}
+
+/** The number of uses of what edges knew of a token, in the same way. */
+export function staleAnswers({ staleTokens }: Evidence, fromMs: number, untilMs: number): number {
+  return countBetween(staleTokens, fromMs, untilMs);
+}
+
+function countBetween(counts: readonly CountAt[], fromMs: number, untilMs: number): number {
+  const until = (atMs: number) => counts.findLast((noted) => noted.atMs <= atMs)?.count ?? 0;
   return until(untilMs + 1_000) - until(fromMs - 1_000);
 }

@@ -8,7 +8,8 @@ import type { Chance } from '../world/seeded.ts';
 
 export interface ClientToken {
   readonly tokenId: string;
-  readonly text: string;
+  /** Its text now, as its clients know it. */
+  text: string;
   readonly requestsPerMinute: number;
   /** How many clients use it. */
   readonly clients: number;
@@ -27,6 +28,8 @@ export interface ClientRequest {
   /** Appears only in the text of this request. */
   readonly marker: string;
   readonly token: ClientToken;
+  /** The token's text that it was sent with. */
+  readonly text: string;
   readonly kind: RequestKind;
   readonly edge: string;
   readonly sentAtMs: number;
@@ -41,6 +44,8 @@ export interface ClientRequest {
   code?: string | undefined;
   /** Faults that no client may ever see. */
   problem?: string | undefined;
+  /** What only the gateway and its providers may know, and its answer shows. */
+  leaked?: string | undefined;
   /** It waited as long as the answer before told it to. */
   readonly obeyed: boolean;
 }
@@ -54,6 +59,8 @@ export interface ClientPlan {
   /** The mean pause between two requests. */
   readonly pauseMs: number;
   readonly chance: Chance;
+  /** What no answer may show. */
+  readonly secrets: readonly string[];
   readonly onRequest: (request: ClientRequest) => void;
   readonly onEnded: (request: ClientRequest) => void;
 }
@@ -75,7 +82,7 @@ export async function runClient(network: Network, plan: ClientPlan, signal: Abor
 
 async function ask(
   network: Network,
-  { name, token, edges, chance, onRequest, onEnded }: ClientPlan,
+  { name, token, edges, chance, secrets, onRequest, onEnded }: ClientPlan,
   { number, obeyed }: { readonly number: number; readonly obeyed: boolean },
 ): Promise<ClientRequest> {
   const { world } = network;
@@ -86,6 +93,7 @@ async function ask(
     client: name,
     marker,
     token,
+    text: token.text,
     kind,
     edge: chance.pick(edges),
     sentAtMs: world.nowMs,
@@ -107,6 +115,9 @@ async function ask(
       if (pausesLeft-- > 0) await sleep(chance.between(1, 2_000));
     };
     const received = await receive(response, leavesAfterBytes, pause);
+    const shown = `${JSON.stringify(response.headersDistinct)} ${received.text}`;
+    // `/v1/responses` relays errors as the provider wrote them.
+    if (kind.path !== '/v1/responses') asked.leaked = secrets.find((secret) => shown.includes(secret));
     if (asked.status !== 200) {
       asked.view = 'refused';
       asked.code = codeOf(received.text);
@@ -122,7 +133,7 @@ async function ask(
   return asked;
 }
 
-function post(network: Network, { edge, token, kind }: ClientRequest, text: string) {
+function post(network: Network, { edge, text: token, kind }: ClientRequest, text: string) {
   const body = JSON.stringify(kind.body(text));
   const address = { host: edge, port: 8080 };
   return new Promise<{ readonly response?: IncomingMessage; readonly failure?: string | undefined }>((resolve) => {
@@ -132,7 +143,7 @@ function post(network: Network, { edge, token, kind }: ClientRequest, text: stri
       path: kind.path,
       createConnection: () => connectSocket(network, address),
       headers: {
-        authorization: `Bearer ${token.text}`,
+        authorization: `Bearer ${token}`,
         'content-type': 'application/json',
         'content-length': Buffer.byteLength(body),
       },

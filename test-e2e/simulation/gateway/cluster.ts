@@ -1,14 +1,17 @@
 import { join } from 'node:path';
 import { type GatewayDatabase, migrate } from '@gateway/database';
-import { openSqlite } from '@gateway/database/sqlite';
+import { type OutboxSynchronous, outboxSynchronous } from '@gateway/edge-router/usage/outbox-file';
 import type { Service, ServiceRuntime } from '@gateway/lifecycle';
 import type { ServiceRoute } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
+import { Disks } from '../stores/disks.ts';
 import { JetStreamModel } from '../stores/jet-stream.ts';
+import { LedgerDatabase } from '../stores/ledger-database.ts';
 import { RedisModel } from '../stores/redis.ts';
+import { interceptStatements } from '../world/databases.ts';
 import type { Network } from '../world/network.ts';
 import { RpcChannel, rpcPort, serveRpc } from '../world/rpc-network.ts';
-import { type World, WorldProcess } from '../world/world.ts';
+import { outside, type World, WorldProcess } from '../world/world.ts';
 import { ownDeadlines } from './own-deadlines.ts';
 import { type Program, programs } from './programs.ts';
 
@@ -23,6 +26,8 @@ export interface Host {
   /** A folder that outlives the process. */
   readonly folder: string;
   readonly backends: Backends;
+  /** What its outbox survives. */
+  readonly outboxSynchronous: OutboxSynchronous;
   /** A channel to all replicas of a service. */
   channel(service: keyof typeof programs, port?: number): RpcChannel;
 }
@@ -32,6 +37,8 @@ export interface Backends {
   readonly database: GatewayDatabase;
   readonly redis: RedisModel;
   readonly stream: JetStreamModel;
+  readonly ledger: LedgerDatabase;
+  readonly disks: Disks;
 }
 
 /** The port of the secrets of accounts. */
@@ -44,6 +51,7 @@ export class Cluster {
   readonly backends: Backends;
   readonly #replicas: Replicas;
   readonly #folder: string;
+  readonly #firstSetting: number;
   readonly #running = new Map<string, Running>();
   /** Of every process that ever ran. */
   readonly #metrics: Metrics[] = [];
@@ -54,8 +62,13 @@ export class Cluster {
     this.network = network;
     this.#replicas = replicas;
     this.#folder = folder;
+    this.#firstSetting = world.seeded.of('settings').between(0, 2);
     const stream = new JetStreamModel(() => world.nowMs);
-    this.backends = { database: openSqlite(':memory:'), redis: new RedisModel(world), stream };
+    const [ledger, disks] = [new LedgerDatabase(), new Disks()];
+    this.backends = { database: ledger.database, ledger, disks, redis: new RedisModel(world), stream };
+    interceptStatements((statement, run) =>
+      statement.database.location() === null ? ledger.answer(statement, run) : disks.write(statement, run),
+    );
     ownDeadlines();
   }
 
@@ -82,8 +95,15 @@ export class Cluster {
     this.#running.set(name, running);
     this.#metrics.push(running.metrics);
     process.run(() => {
-      void this.#run(name, running).catch((thrown: unknown) => this.world.fault(name, thrown));
+      void this.#run(name, running).catch((thrown: unknown) => this.#onNotStarted(name, thrown));
     });
+  }
+
+  /** With a full disk a process ends, and is started again until it can work. */
+  #onNotStarted(name: string, thrown: unknown): void {
+    if (!this.backends.disks.full.has(name)) return this.world.fault(name, thrown);
+    this.kill(name);
+    outside(() => this.world.plan(1_000, () => this.startIfKilled(name)));
   }
 
   startIfKilled(name: string): void {
@@ -93,6 +113,8 @@ export class Cluster {
   /** Ends every fault: processes run, clocks are right, and the network is whole. */
   repair(): void {
     this.network.healAll();
+    this.backends.ledger.end();
+    this.backends.disks.full.clear();
     for (const name of this.names) {
       const process = this.processOf(name);
       if (process === undefined) continue;
@@ -110,19 +132,38 @@ export class Cluster {
     return this.#running.get(name)?.metrics;
   }
 
-  /** The sum of counters over all processes, including those that have ended. */
-  async total(...names: readonly string[]): Promise<number> {
+  /** The sum of counters over all processes, including those that have ended; or of one label. */
+  async total(names: readonly string[], label?: string): Promise<number> {
     const read = async (metrics: Metrics, name: string) =>
       (await metrics.registry.getSingleMetric(name)?.get())?.values;
     const values = await Promise.all(this.#metrics.flatMap((metrics) => names.map((name) => read(metrics, name))));
-    return values.flat().reduce((sum, sample) => sum + (sample?.value ?? 0), 0);
+    const samples = values.flat().filter((sample) => sample !== undefined);
+    const counted = samples.filter(({ labels }) => label === undefined || Object.values(labels).includes(label));
+    return counted.reduce((sum, { value }) => sum + value, 0);
   }
 
   kill(name: string): void {
     const process = this.processOf(name);
     if (process === undefined) return;
+    if (process.state !== 'killed') this.backends.disks.noteEnd(name, this.world.nowMs);
     process.kill();
     this.network.loseLinksOf(process);
+  }
+
+  /** Kills an edge, with what its disk has not written. */
+  losePower(name: string): void {
+    if (kindOf(name) !== 'edge' || this.processOf(name)?.state === 'killed') return this.kill(name);
+    const chance = this.world.seeded.of(`power of ${name}`);
+    const folder = join(this.#folder, name, 'outbox');
+    const restore = this.backends.disks.losePower(folder, this.#outboxSynchronous(name), chance);
+    this.kill(name);
+    restore();
+  }
+
+  /** Each edge has a setting of its own. */
+  #outboxSynchronous(name: string): OutboxSynchronous {
+    const index = Number(/\d+$/.exec(name)?.[0]) + this.#firstSetting;
+    return outboxSynchronous[index % outboxSynchronous.length] ?? 'off';
   }
 
   /** Stops a process as SIGTERM does, and starts it again. */
@@ -151,7 +192,8 @@ export class Cluster {
       );
     const folder = join(this.#folder, name);
     const program: Program = programs[kindOf(name)];
-    const service = await program({ name, network, runtime, folder, backends, channel });
+    const outboxSynchronous = this.#outboxSynchronous(name);
+    const service = await program({ name, network, runtime, folder, backends, outboxSynchronous, channel });
     running.service = service;
     if (service.credentialRoutes !== undefined) serveRpc(network, credentialPort, service.credentialRoutes);
     running.server = serveRpc(network, rpcPort, service.routes as ServiceRoute[]);

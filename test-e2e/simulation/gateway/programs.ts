@@ -132,7 +132,7 @@ async function startAdapter({ runtime, channel }: Host, format: 'responses' | 'm
     : createMessagesAdapterService(readMessagesAdapterConfig(env), peers, runtime);
 }
 
-async function startEdge({ network, runtime, folder, channel }: Host): Promise<Service> {
+async function startEdge({ network, runtime, folder, outboxSynchronous, channel }: Host): Promise<Service> {
   const stream = remoteObject<JetStreamModel>(network, natsAddress, { timeoutMs: natsTimeoutMs });
   const peers = {
     identity: channel('identity').client(IdentityService),
@@ -145,5 +145,6 @@ async function startEdge({ network, runtime, folder, channel }: Host): Promise<S
     usageQuery: channel('usage-query').client(UsageQueryService),
     usageSink: streamSink(stream),
   };
-  return createEdgeRouterService(readEdgeRouterConfig({ GATEWAY_DATA: folder }), peers, runtime);
+  const env = { GATEWAY_DATA: folder, EDGE_OUTBOX_SYNCHRONOUS: outboxSynchronous };
+  return createEdgeRouterService(readEdgeRouterConfig(env), peers, runtime);
 }

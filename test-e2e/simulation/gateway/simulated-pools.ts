@@ -9,6 +9,9 @@ export function simulatedPools(): GatewayConfig {
   return parseGatewayFile(text, 'gateway.yaml', {});
 }
 
+/** The credentials of accounts, and the accounts. */
+export const accountSecrets = ['responses-a', 'responses-b', 'messages-a', 'messages-b', 'responses/a', 'messages/b'];
+
 /** Leases expire soon, so that the quiet phase of a run need not be long. */
 const text = `
 settings: { lease_ttl_seconds: 180 }

@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import filePromises from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import net from 'node:net';
-import { DatabaseSync } from 'node:sqlite';
+import { replaceDatabases } from './databases.ts';
 import { connectSocket, listenOn, type SocketAddress } from './http-network.ts';
 import type { Network } from './network.ts';
 import { currentProcess, here, type World } from './world.ts';
@@ -48,6 +48,7 @@ replaceTimers();
 replaceClocks();
 replaceSockets();
 replaceDisks();
+replaceDatabases();
 syncBuiltinESMExports();
 
 function replaceTimers(): void {
@@ -118,7 +119,7 @@ type Operation = (...given: never) => unknown;
 
 /**
  * Operations on files that run in other threads would end at real instants: here they have ended
- * when they begin. A database of a killed process is closed, as a kernel does.
+ * when they begin.
  */
 function replaceDisks(): void {
   for (const name of ['mkdir', 'mkdtemp', 'rm', 'rmdir', 'stat'] as const) {
@@ -138,20 +139,4 @@ function replaceDisks(): void {
       return String(given[0]).startsWith('/proc/') ? '' : Reflect.apply(fs.readFileSync, fs, given);
     },
   });
-  closeDatabasesOfKilled();
-}
-
-/**
- * Every user of SQLite first executes something. The class itself can't be replaced: its module
- * keeps its exports.
- */
-function closeDatabasesOfKilled(): void {
-  const { prototype } = DatabaseSync;
-  const { exec } = prototype;
-  const known = new WeakSet<DatabaseSync>();
-  prototype.exec = function execute(this: DatabaseSync, sql: string) {
-    if (!known.has(this)) currentProcess()?.onKilled.push(() => this.isOpen && this.close());
-    known.add(this);
-    return exec.call(this, sql);
-  };
 }

@@ -171,3 +171,8 @@ const processes = new AsyncLocalStorage<WorldProcess>();
 export function currentProcess(): WorldProcess | undefined {
   return processes.getStore();
 }
+
+/** Runs code that belongs to no process, such as what supervises them. */
+export function outside<T>(code: () => T): T {
+  return processes.run(undefined as never, code);
+}

@@ -1,0 +1,27 @@
+import { type Checker, type Evidence, isAnswered, staleAnswers } from './evidence.ts';
+
+/** As in the product's settings: how long an edge that hears of no change trusts what it knows. */
+const trustedMs = 30_000;
+
+/**
+ * While identity does not answer, edges use what they know (docs/operate/outages.md): each such use
+ * may explain one request.
+ */
+export const tokenChanges: Checker = {
+  promise: 'a text that was replaced admits nobody, and the new one everybody',
+  check(evidence: Evidence) {
+    const { requests, endedTexts } = evidence;
+    const endedAtMs = new Map(endedTexts.map(({ text, atMs }) => [text, atMs]));
+    const late = requests.filter(
+      (request) =>
+        isAnswered(request) &&
+        request.sentAtMs > (endedAtMs.get(request.text) ?? Number.POSITIVE_INFINITY) + trustedMs &&
+        staleAnswers(evidence, request.sentAtMs, request.headAtMs ?? request.sentAtMs) === 0,
+    );
+    const refused = requests.filter(({ text, code }) => code === 'unauthorized' && !endedAtMs.has(text));
+    return [
+      ...late.map(({ marker, sentAtMs }) => `${marker} at ${sentAtMs} is answered with a replaced text`),
+      ...refused.map(({ marker, sentAtMs }) => `${marker} at ${sentAtMs} is refused with a valid text`),
+    ];
+  },
+};
