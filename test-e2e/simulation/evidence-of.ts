@@ -1,6 +1,6 @@
 import type { RecordedRequest, Simulator } from '@gateway/simulator';
 import { localDayOf } from '@gateway/time';
-import type { CountAt, Evidence, LedgerRow } from './checkers/evidence.ts';
+import type { Evidence, LedgerRow, Note } from './checkers/evidence.ts';
 import type { ClientRequest, ClientToken } from './clients/client.ts';
 import type { Cluster } from './gateway/cluster.ts';
 import { simulatedPools } from './gateway/simulated-pools.ts';
@@ -11,7 +11,8 @@ export interface Witnesses {
   readonly requests: readonly ClientRequest[];
   readonly tokens: readonly ClientToken[];
   readonly leasesAtRest: ReadonlyMap<string, number>;
-  readonly decidedAlone: readonly CountAt[];
+  readonly notes: readonly Note[];
+  readonly clocksOffByMs: number;
 }
 
 /** Reads everything that the checkers need, from every place that keeps something. */
@@ -24,9 +25,11 @@ export async function collectEvidence(witnesses: Witnesses): Promise<Evidence> {
     rows: await rowsOf(cluster),
     dailyTokens: await dailyTokensOf(cluster),
     localDay,
-    counterTokens: await countersOf(witnesses, localDay),
+    counterTokens: await countersOf(cluster, witnesses.tokens, localDay),
     leasesAtRest: witnesses.leasesAtRest,
-    decidedAlone: witnesses.decidedAlone,
+    notes: witnesses.notes,
+    clocksOffByMs: witnesses.clocksOffByMs,
+    lostAloneAtMs: cluster.lostAloneAtMs,
     leases: await leasesOf(cluster),
     activeRequests: await gaugesOf(cluster, 'http_server_active_requests'),
     undelivered: new Map([
@@ -38,18 +41,30 @@ export async function collectEvidence(witnesses: Witnesses): Promise<Evidence> {
   };
 }
 
-/** Notes every second, from now on, how many decisions limiters and edges have made alone. */
-export function watchDecisionsAlone(cluster: Cluster): readonly CountAt[] {
+/** Notes every second, from now on, what cannot be seen at the end. */
+export function takeNotes(cluster: Cluster, tokens: readonly ClientToken[]): readonly Note[] {
   const { world } = cluster;
-  const counts: CountAt[] = [];
-  const look = async () => {
-    world.plan(1_000, look);
-    const count = await cluster.total('gateway_edge_local_admissions_total', 'gateway_limiter_degraded_total');
-    counts.push({ atMs: world.nowMs, count });
+  const notes: Note[] = [];
+  let wasAnyAway = false;
+  const look = () => {
+    world.plan(lookEveryMs, look);
+    wasAnyAway ||= cluster.isAnyAway;
   };
-  void look();
-  return counts;
+  const note = async () => {
+    world.plan(1_000, note);
+    const localDay = localDayOf(world.nowMs);
+    const noted = { atMs: world.nowMs, wasAnyAway, localDay };
+    wasAnyAway = false;
+    const edges = await cluster.total('gateway_edge_local_admissions_total');
+    const limiters = await cluster.total('gateway_limiter_degraded_total');
+    notes.push({ ...noted, edges, limiters, counterTokens: await countersOf(cluster, tokens, localDay) });
+  };
+  look();
+  void note();
+  return notes;
 }
+
+const lookEveryMs = 100;
 
 function describe(thrown: unknown): string {
   return thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
@@ -87,7 +102,11 @@ async function dailyTokensOf({ backends: { database } }: Cluster): Promise<Reado
   return new Map(sums.map(({ token_id, input, output }) => [token_id, Number(input) + Number(output)]));
 }
 
-async function countersOf({ cluster, tokens }: Witnesses, localDay: string): Promise<ReadonlyMap<string, number>> {
+async function countersOf(
+  cluster: Cluster,
+  tokens: readonly ClientToken[],
+  localDay: string,
+): Promise<ReadonlyMap<string, number>> {
   const counters = new Map<string, number>();
   for (const { tokenId } of tokens) {
     // A settle without tokens changes nothing.

@@ -13,10 +13,17 @@ export interface LedgerRow {
   readonly outcome: string;
 }
 
-/** How often something had happened. */
-export interface CountAt {
+/** What was noted at an instant: a second after the note before it. */
+export interface Note {
   readonly atMs: number;
-  readonly count: number;
+  /** How many decisions edges and limiters had made alone. */
+  readonly edges: number;
+  readonly limiters: number;
+  /** Whether some process decided alone, or had not reached its store, since the note before. */
+  readonly wasAnyAway: boolean;
+  /** Tokens of this local day by token id, as the limiter's counters had them. */
+  readonly localDay: string;
+  readonly counterTokens: ReadonlyMap<string, number>;
 }
 
 /** All that a run leaves for the checkers, after the gateway has been quiet for a while. */
@@ -28,6 +35,8 @@ export interface Evidence {
   /** Tokens by token id, as the daily sums have them. */
   readonly dailyTokens: ReadonlyMap<string, number>;
   readonly localDay: string;
+  /** By how much clocks were wrong at most. */
+  readonly clocksOffByMs: number;
   /** Today's tokens by token id, as the limiter's counters have them, if they are loaded. */
   readonly counterTokens: ReadonlyMap<string, number>;
   /** Leases by account when every request had ended, before any could expire. */
@@ -40,8 +49,9 @@ export interface Evidence {
   readonly undelivered: ReadonlyMap<string, number>;
   /** When Redis lost acknowledged writes: windows may be too full by what it lost. */
   readonly redisLosses: readonly { readonly fromMs: number; readonly untilMs: number }[];
-  /** How many decisions limiters and edges had made alone, at instants a second apart. */
-  readonly decidedAlone: readonly CountAt[];
+  readonly notes: readonly Note[];
+  /** When processes died that decided alone: nobody hands over what they admitted. */
+  readonly lostAloneAtMs: readonly number[];
   readonly uncaught: readonly string[];
 }
 
@@ -58,7 +68,8 @@ export function isAnswered({ status }: ClientRequest): boolean {
 }
 
 /** The number of decisions that were made alone between two instants, with a second of margin. */
-export function madeAlone({ decidedAlone }: Evidence, fromMs: number, untilMs: number): number {
-  const until = (atMs: number) => decidedAlone.findLast((noted) => noted.atMs <= atMs)?.count ?? 0;
-  return until(untilMs + 1_000) - until(fromMs - 1_000);
+export function madeAlone({ notes }: Evidence, fromMs: number, untilMs: number): Pick<Note, 'edges' | 'limiters'> {
+  const at = (atMs: number) => notes.findLast((note) => note.atMs <= atMs) ?? { edges: 0, limiters: 0 };
+  const [first, last] = [at(fromMs - 1_000), at(untilMs + 1_000)];
+  return { edges: last.edges - first.edges, limiters: last.limiters - first.limiters };
 }

@@ -23,6 +23,8 @@ export interface Host {
   /** A folder that outlives the process. */
   readonly folder: string;
   readonly backends: Backends;
+  /** Tells how to see whether this process decides limits alone. */
+  watchAway(isAway: () => boolean): void;
   /** A channel to all replicas of a service. */
   channel(service: keyof typeof programs, port?: number): RpcChannel;
 }
@@ -45,6 +47,8 @@ export class Cluster {
   readonly #replicas: Replicas;
   readonly #folder: string;
   readonly #running = new Map<string, Running>();
+  /** When processes died with admissions that only they knew. */
+  readonly lostAloneAtMs: number[] = [];
   /** Of every process that ever ran. */
   readonly #metrics: Metrics[] = [];
 
@@ -121,8 +125,14 @@ export class Cluster {
   kill(name: string): void {
     const process = this.processOf(name);
     if (process === undefined) return;
+    if (this.#running.get(name)?.isAway?.()) this.lostAloneAtMs.push(this.world.nowMs);
     process.kill();
     this.network.loseLinksOf(process);
+  }
+
+  /** Whether a limiter or an edge decides alone, or has not reached its store yet. */
+  get isAnyAway(): boolean {
+    return this.#running.values().some(({ process, isAway }) => process.state !== 'killed' && isAway?.() === true);
   }
 
   /** Stops a process as SIGTERM does, and starts it again. */
@@ -151,7 +161,10 @@ export class Cluster {
       );
     const folder = join(this.#folder, name);
     const program: Program = programs[kindOf(name)];
-    const service = await program({ name, network, runtime, folder, backends, channel });
+    const watchAway = (isAway: () => boolean) => {
+      running.isAway = isAway;
+    };
+    const service = await program({ name, network, runtime, folder, backends, watchAway, channel });
     running.service = service;
     if (service.credentialRoutes !== undefined) serveRpc(network, credentialPort, service.credentialRoutes);
     running.server = serveRpc(network, rpcPort, service.routes as ServiceRoute[]);
@@ -164,6 +177,7 @@ const drainMs = 30_000;
 
 interface Running {
   readonly process: WorldProcess;
+  isAway?: () => boolean;
   readonly metrics: Metrics;
   service?: Service;
   server?: { stop(): Promise<void> };
