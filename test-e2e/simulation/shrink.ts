@@ -39,7 +39,7 @@ export async function shortest(hours: number, failsWithin: (hours: number) => Pr
   return failing;
 }
 
-/** Delta debugging: of parts that become smaller, keeps one, or removes one, while it still fails. */
+/** Delta debugging: keeps one part, or removes one, while it still fails; parts become smaller. */
 export async function fewest(
   faults: readonly number[],
   failsWith: (faults: readonly number[]) => Promise<boolean>,

@@ -41,7 +41,10 @@ printSpeed();
 if (result.broken.length > 0 && values.shrink && result.faults.length > 0) await shrink();
 process.exit(result.broken.length > 0 ? 1 : 0);
 
-/** Finds the shortest time and the fewest faults that still break the same promise, each try in a process of its own. */
+/**
+ * Finds the shortest time and the fewest faults that still break the same promise, each try in a
+ * process of its own.
+ */
 async function shrink(): Promise<void> {
   const [first] = result.broken;
   const smallest = await smallestFailing(

@@ -50,7 +50,7 @@ export interface Evidence {
   /** When Redis lost acknowledged writes: windows may be too full by what it lost. */
   readonly redisLosses: readonly { readonly fromMs: number; readonly untilMs: number }[];
   readonly notes: readonly Note[];
-  /** When processes died that decided alone: nobody hands over what they admitted. */
+  /** When processes died that decided alone: no one hands over what they admitted. */
   readonly lostAloneAtMs: readonly number[];
   readonly uncaught: readonly string[];
 }

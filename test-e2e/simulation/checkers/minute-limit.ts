@@ -52,7 +52,7 @@ function overLimitTogether(evidence: Evidence, intervals: readonly Interval[], l
   });
 }
 
-/** Whether nobody decided alone, and nobody who did died in the minute before. */
+/** Whether no one decided alone, and no one who did died in the minute before. */
 function areTogether(evidence: Evidence, fromMs: number, untilMs: number): boolean {
   const { notes, lostAloneAtMs } = evidence;
   if (lostAloneAtMs.some((atMs) => atMs > fromMs - windowMs && atMs <= untilMs)) return false;

@@ -143,7 +143,7 @@ export const plantedFaults: readonly PlantedFault[] = [
     ],
   },
   {
-    name: 'of a batch only the first row is summed',
+    name: 'only the first row in a batch is summed',
     file: 'services/usage-ingest/src/store/sqlite-ledger-writes.ts',
     before: 'of dailySums(fresh))',
     after: 'of dailySums(fresh.slice(0, 1)))',

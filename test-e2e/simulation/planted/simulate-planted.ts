@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 import { PlantedCopy } from './planted-copy.ts';
 import { type PlantedFault, plantedFaults } from './planted-faults.ts';
 
-// Plants mistakes in copies of the code, one at a time, and says which of them the simulation finds.
+// Plants mistakes in copies of the code, one at a time, and says which ones the simulation finds.
 //
 //   npm run simulate:planted
 //   npm run simulate:planted -- --only midnight
