@@ -1,8 +1,8 @@
 import type { RecordedRequest, Simulator } from '@gateway/simulator';
 import { localDayOf } from '@gateway/time';
 import { fromUsageMessage } from '@gateway/usage-stream/usage-message';
-import type { CountAt, Evidence, LedgerRow } from './checkers/evidence.ts';
-import type { ClientRequest } from './clients/client.ts';
+import type { CountAt, Evidence, LedgerRow, Note } from './checkers/evidence.ts';
+import type { ClientRequest, ClientToken } from './clients/client.ts';
 import type { Operator } from './clients/operator.ts';
 import type { Cluster } from './gateway/cluster.ts';
 import { simulatedPools } from './gateway/simulated-pools.ts';
@@ -14,9 +14,10 @@ export interface Witnesses {
   readonly requests: readonly ClientRequest[];
   readonly operator: Operator;
   readonly leasesAtRest: ReadonlyMap<string, number>;
-  readonly decidedAlone: readonly CountAt[];
   readonly staleTokens: readonly CountAt[];
   readonly sizesAtStart: ReadonlyMap<string, number>;
+  readonly notes: readonly Note[];
+  readonly clocksOffByMs: number;
 }
 
 /** Reads everything that the checkers need, from every place that keeps something. */
@@ -29,13 +30,15 @@ export async function collectEvidence(witnesses: Witnesses): Promise<Evidence> {
     rows: await rowsOf(cluster),
     dailyTokens: await dailyTokensOf(cluster),
     localDay,
-    counterTokens: await countersOf(witnesses, localDay),
+    counterTokens: await countersOf(cluster, witnesses.operator.tokens, localDay),
     leasesAtRest: witnesses.leasesAtRest,
-    decidedAlone: witnesses.decidedAlone,
     staleTokens: witnesses.staleTokens,
     endedTexts: witnesses.operator.ended,
     sizesAtStart: witnesses.sizesAtStart,
     sizes: await sizesOf(cluster),
+    notes: witnesses.notes,
+    clocksOffByMs: witnesses.clocksOffByMs,
+    lostAloneAtMs: cluster.lostAloneAtMs,
     leases: await leasesOf(cluster),
     activeRequests: await gaugesOf(cluster, 'http_server_active_requests'),
     undelivered: new Map([
@@ -60,6 +63,31 @@ export function watchCounters(cluster: Cluster, names: readonly string[], label?
   void look();
   return counts;
 }
+
+/** Notes every second, from now on, what cannot be seen at the end. */
+export function takeNotes(cluster: Cluster, tokens: readonly ClientToken[]): readonly Note[] {
+  const { world } = cluster;
+  const notes: Note[] = [];
+  let wasAnyAway = false;
+  const look = () => {
+    world.plan(lookEveryMs, look);
+    wasAnyAway ||= cluster.isAnyAway;
+  };
+  const note = async () => {
+    world.plan(1_000, note);
+    const localDay = localDayOf(world.nowMs);
+    const noted = { atMs: world.nowMs, wasAnyAway, localDay };
+    wasAnyAway = false;
+    const edges = await cluster.total(['gateway_edge_local_admissions_total']);
+    const limiters = await cluster.total(['gateway_limiter_degraded_total']);
+    notes.push({ ...noted, edges, limiters, counterTokens: await countersOf(cluster, tokens, localDay) });
+  };
+  look();
+  void note();
+  return notes;
+}
+
+const lookEveryMs = 100;
 
 /** What grows with work that is not finished: gauges of every process. */
 const sizeGauges = new Set([
@@ -123,7 +151,8 @@ async function dailyTokensOf({ backends: { database } }: Cluster): Promise<Reado
 }
 
 async function countersOf(
-  { cluster, operator: { tokens } }: Witnesses,
+  cluster: Cluster,
+  tokens: readonly ClientToken[],
   localDay: string,
 ): Promise<ReadonlyMap<string, number>> {
   const counters = new Map<string, number>();

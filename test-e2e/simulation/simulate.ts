@@ -41,17 +41,20 @@ printSpeed();
 if (result.broken.length > 0 && values.shrink && result.faults.length > 0) await shrink();
 process.exit(result.broken.length > 0 ? 1 : 0);
 
-/** Finds the fewest faults that still break the same promise, each try in a process of its own. */
+/**
+ * Finds the shortest time and the fewest faults that still break the same promise, each try in a
+ * process of its own.
+ */
 async function shrink(): Promise<void> {
   const [first] = result.broken;
-  const options = ['--seed', seed, '--hours', hours, '--faults', names];
-  const numbers = await smallestFailing(
+  const smallest = await smallestFailing(
     result.faults.map(({ number }) => number),
-    { options, checker: first?.checker ?? '' },
+    { seed, hours: Number(hours), kinds: names, checker: first?.checker ?? '' },
   );
+  const { faults, hours: shorter } = smallest;
   print(
-    `smallest: --only ${numbers.join(',') || '0'}`,
-    ...result.faults.filter(({ number }) => numbers.includes(number)).map(line),
+    `smallest: --hours ${shorter} --only ${faults.join(',') || '0'}`,
+    ...result.faults.filter(({ number }) => faults.includes(number)).map(line),
   );
 }
 

@@ -1,3 +1,4 @@
+import { localDayOf } from '@gateway/time';
 import { type Checker, type Evidence, type LedgerRow, mayBeLost } from './evidence.ts';
 
 export const countsAgree: Checker = {
@@ -24,9 +25,46 @@ export const countsAgree: Checker = {
       ...differences(sumsOf(rows), 'daily sums', dailyTokens),
       ...differences(sumsOf(today), 'counter', counterTokens, lostTokens(evidence, lost)),
     ];
-    return [...wrong, ...differing];
+    return [...wrong, ...differing, ...onOtherDays(evidence), ...aheadOfLedger(evidence)];
   },
 };
+
+/** Rows on another day than that of their admission. */
+function onOtherDays({ requests, rows, clocksOffByMs }: Evidence): readonly string[] {
+  const byId = new Map(requests.map((request) => [request.requestId, request]));
+  return rows.flatMap(({ requestId, localDay }) => {
+    const { sentAtMs, headAtMs = sentAtMs } = byId.get(requestId) ?? {};
+    if (sentAtMs === undefined || headAtMs === undefined) return [];
+    const isRight =
+      localDay >= localDayOf(sentAtMs - clocksOffByMs) && localDay <= localDayOf(headAtMs + clocksOffByMs);
+    return isRight ? [] : [`${requestId} of ${new Date(sentAtMs).toISOString()} is on ${localDay}`];
+  });
+}
+
+/**
+ * Counters that had counted more than all requests until then used, for longer than a limiter needs
+ * to compare its counter with the ledger: something counted twice.
+ */
+function aheadOfLedger({ requests, rows, notes }: Evidence): readonly string[] {
+  const sentAtMs = new Map(requests.map((request) => [request.requestId, request.sentAtMs]));
+  // An attempt that was given up has the id of its request, with a number.
+  const used = rows.map((row) => ({ ...row, sinceMs: sentAtMs.get(row.requestId.split('/')[0]) ?? 0 }));
+  const sinceMs = new Map<string, number>();
+  return notes.flatMap(({ atMs, localDay, counterTokens }) => {
+    const sums = sumsOf(used.filter((row) => row.localDay === localDay && row.sinceMs <= atMs));
+    return [...counterTokens].flatMap(([tokenId, tokens]) => {
+      const isAhead = tokens > (sums.get(tokenId) ?? 0);
+      const aheadSinceMs = isAhead ? (sinceMs.get(tokenId) ?? atMs) : atMs;
+      if (isAhead) sinceMs.set(tokenId, aheadSinceMs);
+      else sinceMs.delete(tokenId);
+      if (atMs - aheadSinceMs <= comparedWithinMs) return [];
+      return [`token ${tokenId}: the counter had ${tokens} at ${atMs}, of ${sums.get(tokenId)}`];
+    });
+  });
+}
+
+/** The pause between two comparisons, and time for the comparison itself. */
+const comparedWithinMs = 13_000;
 
 function sumsOf(rows: readonly LedgerRow[]): ReadonlyMap<string, number> {
   const sums = new Map<string, number>();

@@ -14,6 +14,19 @@ export interface LedgerRow {
   readonly outcome: string;
 }
 
+/** What was noted at an instant: a second after the note before it. */
+export interface Note {
+  readonly atMs: number;
+  /** How many decisions edges and limiters had made alone. */
+  readonly edges: number;
+  readonly limiters: number;
+  /** Whether some process decided alone, or had not reached its store, since the note before. */
+  readonly wasAnyAway: boolean;
+  /** Tokens of this local day by token id, as the limiter's counters had them. */
+  readonly localDay: string;
+  readonly counterTokens: ReadonlyMap<string, number>;
+}
+
 /** How often something had happened. */
 export interface CountAt {
   readonly atMs: number;
@@ -29,6 +42,8 @@ export interface Evidence {
   /** Tokens by token id, as the daily sums have them. */
   readonly dailyTokens: ReadonlyMap<string, number>;
   readonly localDay: string;
+  /** By how much clocks were wrong at most. */
+  readonly clocksOffByMs: number;
   /** Today's tokens by token id, as the limiter's counters have them, if they are loaded. */
   readonly counterTokens: ReadonlyMap<string, number>;
   /** Leases by account when every request had ended, before any could expire. */
@@ -45,14 +60,15 @@ export interface Evidence {
   readonly mayBeLost: ReadonlySet<string>;
   /** When usage was only in the memory of a process that ended, because its disk was full. */
   readonly memoryLosses: readonly { readonly process: string; readonly fromMs: number; readonly untilMs: number }[];
-  /** How many decisions limiters and edges had made alone, at instants a second apart. */
-  readonly decidedAlone: readonly CountAt[];
   /** How often edges had used what they knew of a token while identity did not answer. */
   readonly staleTokens: readonly CountAt[];
   readonly endedTexts: readonly EndedText[];
   /** What gauges said of the memory of each process before the first request, and at the end. */
   readonly sizesAtStart: ReadonlyMap<string, number>;
   readonly sizes: ReadonlyMap<string, number>;
+  readonly notes: readonly Note[];
+  /** When processes died that decided alone: no one hands over what they admitted. */
+  readonly lostAloneAtMs: readonly number[];
   readonly uncaught: readonly string[];
 }
 
@@ -78,8 +94,10 @@ export function mayBeLost({ mayBeLost: ids, memoryLosses }: Evidence, request: C
 }
 
 /** The number of decisions that were made alone between two instants, with a second of margin. */
-export function madeAlone({ decidedAlone }: Evidence, fromMs: number, untilMs: number): number {
-  return countBetween(decidedAlone, fromMs, untilMs);
+export function madeAlone({ notes }: Evidence, fromMs: number, untilMs: number): Pick<Note, 'edges' | 'limiters'> {
+  const at = (atMs: number) => notes.findLast((note) => note.atMs <= atMs) ?? { edges: 0, limiters: 0 };
+  const [first, last] = [at(fromMs - 1_000), at(untilMs + 1_000)];
+  return { edges: last.edges - first.edges, limiters: last.limiters - first.limiters };
 }
 
 /** The number of uses of what edges knew of a token, in the same way. */

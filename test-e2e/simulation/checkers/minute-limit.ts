@@ -12,27 +12,65 @@ interface Interval {
  * An admission happens between the request and the head of its answer. If more answers than the
  * limit lie whole within a minute, their admissions do too.
  *
- * In outages processes decide alone, by their shares: docs/limiter/outages.md says by how much that
- * can exceed the limit. Here each decision alone may explain one admission too many, and so does
- * each that Redis lost after it had acknowledged it.
+ * In outages processes decide alone, by their shares. docs/limiter/outages.md states the bounds:
+ * those of the edges and those of the limiters add less than the limit each. When all are back,
+ * they have handed over what they admitted: a request that is admitted then finds at most the limit
+ * in the minute before, whatever happened in the outage.
  */
 export const minuteLimit: Checker = {
   promise: 'at most `limit` admissions in any 60 s, for any number of replicas and clients',
   check(evidence: Evidence) {
-    const { requests, redisLosses } = evidence;
-    const mayBeLost = ({ sentAtMs, headAtMs }: Interval) =>
-      redisLosses.some(({ fromMs, untilMs }) => sentAtMs <= untilMs && headAtMs >= fromMs);
-    return [...Map.groupBy(requests.filter(isAnswered), ({ token }) => token)].flatMap(([token, ofToken]) => {
+    const admitted = evidence.requests.filter(isAnswered);
+    return [...Map.groupBy(admitted, ({ token }) => token)].flatMap(([token, ofToken]) => {
       const intervals = ofToken.map(({ sentAtMs, headAtMs = sentAtMs }) => ({ sentAtMs, headAtMs }));
-      for (const { sentAtMs: fromMs } of intervals) {
-        const inside = intervals.filter(({ sentAtMs, headAtMs }) => sentAtMs >= fromMs && headAtMs < fromMs + windowMs);
-        const excess = inside.length - inside.filter(mayBeLost).length - token.requestsPerMinute;
-        const alone = madeAlone(evidence, fromMs, fromMs + windowMs);
-        if (excess <= 0 || excess <= alone) continue;
-        const most = `${inside.length} of at most ${token.requestsPerMinute}`;
-        return [`token ${token.tokenId}: ${most} in the minute from ${fromMs}, ${alone} decided alone`];
-      }
-      return [];
+      const { tokenId, requestsPerMinute: limit } = token;
+      return [...overBound(evidence, intervals, limit), ...overLimitTogether(evidence, intervals, limit)].map(
+        (what) => `token ${tokenId} of ${limit} in a minute: ${what}`,
+      );
     });
   },
 };
+
+function overBound(evidence: Evidence, intervals: readonly Interval[], limit: number): readonly string[] {
+  return intervals.flatMap(({ sentAtMs: fromMs }) => {
+    const inside = within(intervals, fromMs, fromMs + windowMs);
+    const { edges, limiters } = madeAlone(evidence, fromMs, fromMs + windowMs);
+    const bound = limit + Math.min(edges, limit - 1) + Math.min(limiters, limit - 1);
+    const excess = inside.length - lost(evidence, inside) - bound;
+    return excess <= 0 ? [] : [`${inside.length} from ${fromMs}, where outages allow ${bound}`];
+  });
+}
+
+/** Requests that were admitted when all processes were back, although the minute was full. */
+function overLimitTogether(evidence: Evidence, intervals: readonly Interval[], limit: number): readonly string[] {
+  return intervals.flatMap((interval) => {
+    const { sentAtMs, headAtMs } = interval;
+    if (!areTogether(evidence, sentAtMs - settledMs, headAtMs)) return [];
+    const before = within(intervals, headAtMs - windowMs + 1, sentAtMs).filter((other) => other !== interval);
+    const excess = before.length - lost(evidence, before) - limit + 1;
+    return excess <= 0 ? [] : [`${before.length + 1} until ${headAtMs}, with all processes in touch`];
+  });
+}
+
+/** Whether no one decided alone, and no one who did died in the minute before. */
+function areTogether(evidence: Evidence, fromMs: number, untilMs: number): boolean {
+  const { notes, lostAloneAtMs } = evidence;
+  if (lostAloneAtMs.some((atMs) => atMs > fromMs - windowMs && atMs <= untilMs)) return false;
+  const { edges, limiters } = madeAlone(evidence, fromMs, untilMs);
+  if (edges + limiters > 0) return false;
+  return !notes.some(({ atMs, wasAnyAway }) => wasAnyAway && atMs >= fromMs && atMs <= untilMs + 1_000);
+}
+
+function within(intervals: readonly Interval[], fromMs: number, untilMs: number): readonly Interval[] {
+  return intervals.filter(({ sentAtMs, headAtMs }) => sentAtMs >= fromMs && headAtMs < untilMs);
+}
+
+/** How many of these Redis may have lost after it had acknowledged them. */
+function lost({ redisLosses }: Evidence, intervals: readonly Interval[]): number {
+  return intervals.filter(({ sentAtMs, headAtMs }) =>
+    redisLosses.some(({ fromMs, untilMs }) => sentAtMs <= untilMs && headAtMs >= fromMs),
+  ).length;
+}
+
+/** Longer than the time for which a process keeps to its share after its return. */
+const settledMs = 4_000;

@@ -6,11 +6,13 @@ export const obedientClient: Checker = {
   check(evidence: Evidence) {
     const again = evidence.requests.filter(
       ({ obeyed, token, code, sentAtMs }) =>
-        obeyed &&
-        token.clients === 1 &&
-        code === 'rate_limit_exceeded' &&
-        madeAlone(evidence, sentAtMs - 60_000, sentAtMs) === 0,
+        obeyed && token.clients === 1 && code === 'rate_limit_exceeded' && isTogether(evidence, sentAtMs),
     );
     return again.map(({ marker, sentAtMs }) => `${marker} at ${sentAtMs} is refused although it waited`);
   },
 };
+
+function isTogether(evidence: Evidence, sentAtMs: number): boolean {
+  const { edges, limiters } = madeAlone(evidence, sentAtMs - 60_000, sentAtMs);
+  return edges + limiters === 0;
+}

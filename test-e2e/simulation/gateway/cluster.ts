@@ -28,6 +28,8 @@ export interface Host {
   readonly backends: Backends;
   /** What its outbox survives. */
   readonly outboxSynchronous: OutboxSynchronous;
+  /** Tells how to see whether this process decides limits alone. */
+  watchAway(isAway: () => boolean): void;
   /** A channel to all replicas of a service. */
   channel(service: keyof typeof programs, port?: number): RpcChannel;
 }
@@ -53,6 +55,8 @@ export class Cluster {
   readonly #folder: string;
   readonly #firstSetting: number;
   readonly #running = new Map<string, Running>();
+  /** When processes died with admissions that only they knew. */
+  readonly lostAloneAtMs: number[] = [];
   /** Of every process that ever ran. */
   readonly #metrics: Metrics[] = [];
 
@@ -146,6 +150,7 @@ export class Cluster {
     const process = this.processOf(name);
     if (process === undefined) return;
     if (process.state !== 'killed') this.backends.disks.noteEnd(name, this.world.nowMs);
+    if (this.#running.get(name)?.isAway?.()) this.lostAloneAtMs.push(this.world.nowMs);
     process.kill();
     this.network.loseLinksOf(process);
   }
@@ -164,6 +169,11 @@ export class Cluster {
   #outboxSynchronous(name: string): OutboxSynchronous {
     const index = Number(/\d+$/.exec(name)?.[0]) + this.#firstSetting;
     return outboxSynchronous[index % outboxSynchronous.length] ?? 'off';
+  }
+
+  /** Whether a limiter or an edge decides alone, or has not reached its store yet. */
+  get isAnyAway(): boolean {
+    return this.#running.values().some(({ process, isAway }) => process.state !== 'killed' && isAway?.() === true);
   }
 
   /** Stops a process as SIGTERM does, and starts it again. */
@@ -193,7 +203,11 @@ export class Cluster {
     const folder = join(this.#folder, name);
     const program: Program = programs[kindOf(name)];
     const outboxSynchronous = this.#outboxSynchronous(name);
-    const service = await program({ name, network, runtime, folder, backends, outboxSynchronous, channel });
+    const watchAway = (isAway: () => boolean) => {
+      running.isAway = isAway;
+    };
+    const watched = { outboxSynchronous, watchAway };
+    const service = await program({ name, network, runtime, folder, backends, ...watched, channel });
     running.service = service;
     if (service.credentialRoutes !== undefined) serveRpc(network, credentialPort, service.credentialRoutes);
     running.server = serveRpc(network, rpcPort, service.routes as ServiceRoute[]);
@@ -206,6 +220,7 @@ const drainMs = 30_000;
 
 interface Running {
   readonly process: WorldProcess;
+  isAway?: () => boolean;
   readonly metrics: Metrics;
   service?: Service;
   server?: { stop(): Promise<void> };

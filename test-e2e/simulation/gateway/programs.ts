@@ -1,4 +1,5 @@
-import { outageTolerant } from '@gateway/edge-router/admission/outage-tolerant-limiter';
+import type { CreateLimiter } from '@gateway/edge-router/admission/admit';
+import { OutageTolerantLimiter, outageTolerant } from '@gateway/edge-router/admission/outage-tolerant-limiter';
 import { readEdgeRouterConfig } from '@gateway/edge-router/config';
 import { createEdgeRouterService } from '@gateway/edge-router/service';
 import { parseHashKeys } from '@gateway/identity/hashing/hash-key';
@@ -92,12 +93,13 @@ async function startQuery({ runtime, backends: { database } }: Host): Promise<Se
   return createUsageQueryService(readUsageQueryConfig({}), { database }, runtime);
 }
 
-async function startLimiter({ network, runtime, channel }: Host): Promise<Service> {
+async function startLimiter({ network, runtime, watchAway, channel }: Host): Promise<Service> {
   const config = readLimiterConfig({});
   const onReconnected = () => void store.remind();
   const remote = remoteObject<LimitStore>(network, redisAddress, { timeoutMs: redisTimeoutMs, onReconnected });
   const parts = { remote, clock: systemClock, metrics: createLimiterMetrics(runtime.metrics), logger: runtime.logger };
   const store = new FallbackLimitStore({ ...parts, ...config, maxKept: config.memoryMaxKeys });
+  watchAway(() => store.isAway);
   const usageQuery = channel('usage-query').client(UsageQueryService);
   const service = createLimiterService(config, { usageQuery }, runtime, { store });
   return {
@@ -132,11 +134,16 @@ async function startAdapter({ runtime, channel }: Host, format: 'responses' | 'm
     : createMessagesAdapterService(readMessagesAdapterConfig(env), peers, runtime);
 }
 
-async function startEdge({ network, runtime, folder, outboxSynchronous, channel }: Host): Promise<Service> {
+async function startEdge({ network, runtime, folder, outboxSynchronous, watchAway, channel }: Host): Promise<Service> {
   const stream = remoteObject<JetStreamModel>(network, natsAddress, { timeoutMs: natsTimeoutMs });
+  const createLimiter: CreateLimiter = (edge) => {
+    const limiter = outageTolerant(channel('limiter').client(LimiterService))(edge);
+    if (limiter instanceof OutageTolerantLimiter) watchAway(() => limiter.isAway);
+    return limiter;
+  };
   const peers = {
     identity: channel('identity').client(IdentityService),
-    limiter: outageTolerant(channel('limiter').client(LimiterService)),
+    limiter: createLimiter,
     broker: channel('pool-broker').client(PoolBrokerService),
     adapters: new Map([
       [ProviderFormat.RESPONSES, channel('responses-adapter').client(AdapterService)],

@@ -1,0 +1,224 @@
+/** A mistake in the code that the simulation must find: one text of one file becomes another. */
+export interface PlantedFault {
+  readonly name: string;
+  readonly file: string;
+  readonly before: string;
+  readonly after: string;
+  /** The checker that must find it. */
+  readonly checker: string;
+  /** Runs of which one at least finds it: seed, hours, faults. */
+  readonly runs: readonly (readonly [seed: string, hours: string, faults: string])[];
+}
+
+const outbox = 'services/edge-router/src/usage/outbox.ts';
+const outboxFile = 'services/edge-router/src/usage/outbox-file.ts';
+const recorder = 'services/edge-router/src/usage/usage-recorder.ts';
+const relay = 'services/edge-router/src/relay/relay-answer.ts';
+const leases = 'services/edge-router/src/attempts/leases.ts';
+const attemptLoop = 'services/edge-router/src/attempts/attempt-loop.ts';
+const poolStore = 'services/pool-broker/src/store/memory-pool-store.ts';
+const fallbackLimits = 'libs/limits/src/fallback-limits.ts';
+const memoryLimits = 'libs/limits/src/memory-limit-store.ts';
+const minuteWindow = 'libs/limits/src/minute-window.ts';
+
+const quiet = [['1', '0.03', 'none']] as const;
+
+export const plantedFaults: readonly PlantedFault[] = [
+  {
+    name: 'entries leave the minute window three seconds early',
+    file: minuteWindow,
+    before: 'oldest.enteredMs <= nowMs - WINDOW_MS',
+    after: 'oldest.enteredMs <= nowMs - WINDOW_MS + 3_000',
+    checker: 'minuteLimit',
+    runs: quiet,
+  },
+  {
+    name: 'usage gains a token with the last report of a provider',
+    file: recorder,
+    before: 'if (last !== undefined) this.#take(last);',
+    after: 'if (last !== undefined) this.#take({ ...last, outputTokens: last.outputTokens + 1n });',
+    checker: 'countsAgree',
+    runs: quiet,
+  },
+  {
+    name: 'the end of an attempt is not reported when the client leaves',
+    file: relay,
+    before: 'await Promise.all([ended, reportEnd(cancelledReport, undefined, thrown)]);',
+    after: 'await Promise.all(clientLeft ? [ended] : [ended, reportEnd(cancelledReport, undefined, thrown)]);',
+    checker: 'leasesReturn',
+    runs: quiet,
+  },
+  {
+    name: '[DONE] follows an error event',
+    file: relay,
+    before: 'response.end(renderStreamError(error, dialect, { id, model, createdAt, nextSequenceNumber }));',
+    after:
+      "response.end(renderStreamError(error, dialect, { id, model, createdAt, nextSequenceNumber }) + 'data: [DONE]\\n\\n');",
+    checker: 'oneAnswer',
+    runs: [['1', '0.03', 'provider']],
+  },
+  {
+    name: 'the outbox forgets a batch that the stream did not take',
+    file: outbox,
+    before: 'if (await this.#send(batch)) {',
+    after: 'if ((await this.#send(batch)) || true) {',
+    checker: 'ledgerOnce',
+    runs: [['1', '0.03', 'kill']],
+  },
+  {
+    name: 'an outbox loses the requests that were running when its edge died',
+    file: outboxFile,
+    before: 'if (message === undefined) this.#sql.run',
+    after: "if (message === undefined || kind === 'open') this.#sql.run",
+    checker: 'ledgerOnce',
+    runs: [['4', '0.1', 'kill']],
+  },
+  {
+    name: 'nothing is handed over after an outage',
+    file: fallbackLimits,
+    before: 'const admissions = withAll ? this.local.admissions() : own;',
+    after: 'const admissions = withAll ? this.local.admissions() : own.slice(own.length);',
+    checker: 'minuteLimit',
+    runs: [
+      ['1', '0.1', 'kill,cut,pause'],
+      ['2', '0.1', 'kill,cut,pause'],
+      ['3', '0.1', 'kill,cut,pause'],
+    ],
+  },
+  {
+    name: 'a settle that is repeated counts twice',
+    file: memoryLimits,
+    before: '!day.pending.has(requestId) && this.#isNew(',
+    after: '(() => true)(',
+    checker: 'countsAgree',
+    runs: [
+      ['1', '0.1', 'reset,cut'],
+      ['2', '0.1', 'reset,cut'],
+      ['3', '0.1', 'reset,cut'],
+    ],
+  },
+  {
+    name: 'a delivery that is repeated has another id, and is booked twice',
+    file: outbox,
+    before: '        this.#due.resolve();\n        await sleep(pauseMs',
+    after:
+      "        for (const { message } of batch) message.requestId += '+';\n        this.#due.resolve();\n        await sleep(pauseMs",
+    checker: 'ledgerOnce',
+    runs: [
+      ['1', '0.1', 'kill,cut'],
+      ['2', '0.1', 'kill,cut'],
+      ['3', '0.1', 'kill,cut'],
+    ],
+  },
+  {
+    name: 'the limit is one too high',
+    file: 'libs/limits/src/decide.ts',
+    before: 'requests.count < requestsPerMinute ? -Infinity',
+    after: 'requests.count <= requestsPerMinute ? -Infinity',
+    checker: 'minuteLimit',
+    runs: quiet,
+  },
+  {
+    name: 'a refused client is told to come back too early',
+    file: 'libs/limits/src/decide.ts',
+    before: '(requests.freeingMs ?? nowMs) + WINDOW_MS;',
+    after: '(requests.freeingMs ?? nowMs) + WINDOW_MS - 2_000;',
+    checker: 'obedientClient',
+    runs: [
+      ['1', '0.1', 'none'],
+      ['2', '0.1', 'none'],
+      ['3', '0.1', 'none'],
+    ],
+  },
+  {
+    name: 'an ingest acknowledges before it commits',
+    file: 'services/usage-ingest/src/service.ts',
+    before: 'consumer?.start(writer);',
+    after: 'consumer?.start({ record: async (...given) => void setTimeout(() => writer.record(...given), 500) });',
+    checker: 'ledgerOnce',
+    runs: [
+      ['1', '0.1', 'kill'],
+      ['2', '0.1', 'kill'],
+      ['3', '0.1', 'kill'],
+    ],
+  },
+  {
+    name: 'only the first row in a batch is summed',
+    file: 'services/usage-ingest/src/store/sqlite-ledger-writes.ts',
+    before: 'of dailySums(fresh))',
+    after: 'of dailySums(fresh.slice(0, 1)))',
+    checker: 'countsAgree',
+    runs: [
+      ['1', '0.1', 'kill'],
+      ['2', '0.1', 'kill'],
+      ['3', '0.1', 'kill'],
+    ],
+  },
+  {
+    name: 'an expired lease keeps its place',
+    file: poolStore,
+    before: 'if (lease.seenAtMs > expiredMs) break;\n      this.#end(lease);',
+    after: 'if (lease.seenAtMs > expiredMs) break;\n      this.#leases.delete(lease.leaseId);',
+    checker: 'leasesReturn',
+    runs: [
+      ['1', '0.1', 'kill'],
+      ['2', '0.1', 'kill'],
+      ['3', '0.1', 'kill'],
+    ],
+  },
+  {
+    name: 'a report that was lost is not repeated',
+    file: leases,
+    before: 'this.#unreported.set(report, { untilMs: monotonicMs() + reportForMs, fault });',
+    after: 'void fault;',
+    checker: 'leasesReturn',
+    runs: [
+      ['1', '0.1', 'restart'],
+      ['2', '0.1', 'restart'],
+      ['3', '0.1', 'restart'],
+    ],
+  },
+  {
+    name: 'a place is not given back when its lease is settled',
+    file: poolStore,
+    before: 'if (lease !== undefined) this.#end(lease);',
+    after: 'if (lease !== undefined) this.#leases.delete(leaseId);',
+    checker: 'leasesReturn',
+    runs: quiet,
+  },
+  {
+    name: 'the last attempt is not reported when no account is left',
+    file: attemptLoop,
+    before: 'if (attempt !== undefined) await leases.report',
+    after: 'if (attempt === undefined) await leases.report',
+    checker: 'leasesReturn',
+    runs: [
+      ['1', '0.03', 'provider'],
+      ['2', '0.1', 'provider'],
+    ],
+  },
+  {
+    name: 'a request that a client left is not recorded',
+    file: relay,
+    before: 'const ended = recorder.end(clientLeft ? LedgerOutcome.ABORTED : LedgerOutcome.FAILED);',
+    after: 'const ended = clientLeft ? Promise.resolve() : recorder.end(LedgerOutcome.FAILED);',
+    checker: 'ledgerOnce',
+    runs: quiet,
+  },
+  {
+    name: 'usage is booked on the day that begins in an hour',
+    file: 'services/edge-router/src/admission/admit.ts',
+    before: 'const localDay = status?.localDay || localDayOf(admittedAtMs);',
+    after: 'const localDay = localDayOf(admittedAtMs + 3_600_000);',
+    checker: 'countsAgree',
+    runs: [['13', '0.1', 'none']],
+  },
+  {
+    name: 'a broken answer ends as a whole one',
+    file: relay,
+    before: 'const isWhole = hasSucceeded || result.answerComplete;',
+    after: 'const isWhole = hasSucceeded || result.answerComplete || isBetweenEvents();',
+    checker: 'nothingWaits',
+    runs: [['1', '0.03', 'provider']],
+  },
+];
