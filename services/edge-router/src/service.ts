@@ -67,6 +67,7 @@ export async function createEdgeRouterService(
   stack.defer(() => server.drain(0));
 
   let port = 0;
+  let hasReachedIdentity = false;
   return {
     routes: [],
     get port() {
@@ -75,13 +76,19 @@ export async function createEdgeRouterService(
     async start() {
       void limiter.start?.();
       port = await server.listen();
-      const watching = watchTokenChanges(peers.identity, tokens, stop.signal);
+      const watching = watchTokenChanges(peers.identity, tokens, stop.signal, () => {
+        hasReachedIdentity = true;
+      });
       stack.defer(async () => {
         stop.abort();
         await watching;
       });
     },
-    notReady: async () => (port === 0 ? 'not listening yet' : undefined),
+    notReady: async () => {
+      if (port === 0) return 'not listening yet';
+      // Before that, it knows no token, so that each request fails.
+      return hasReachedIdentity ? undefined : 'identity has not been reached yet';
+    },
     announceDrain: () => server.announceDrain(),
     drain: (timeoutMs) => server.drain(timeoutMs),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),

@@ -166,18 +166,20 @@ function bounded(maxSize: number) {
 /**
  * Expires changed tokens in the cache as identity reports them. Ends with the signal. A lost stream
  * is reopened, and its first message expires everything, because changes may have been missed in
- * the meantime.
+ * the meantime. Calls `onOpened` each time that identity answers.
  */
 export async function watchTokenChanges(
   identity: Client<typeof IdentityService>,
   tokens: TokenCache,
   signal: AbortSignal,
+  onOpened?: () => void,
 ): Promise<void> {
   while (!signal.aborted) {
     try {
       let isFirst = true;
       for await (const { tokenIds } of identity.watchChanges({}, { signal })) {
         tokens.expire(isFirst ? undefined : tokenIds);
+        if (isFirst) onOpened?.();
         isFirst = false;
       }
     } catch {
@@ -187,7 +189,7 @@ export async function watchTokenChanges(
   }
 }
 
-const reconnectMs = 1_000;
+const reconnectMs = 250;
 
 /**
  * A token's opaque key for services that distinguish callers: the same for each of its requests,

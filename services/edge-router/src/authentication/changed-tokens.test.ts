@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, mkdtempDisposable, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
@@ -10,7 +10,7 @@ import { GrpcServer } from '@gateway/rpc/grpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { createTokenText } from '@gateway/tokens';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createEdgeRouterFromEnvironment } from '../service.ts';
+import { createEdgeRouterFromEnvironment, type EdgeRouterService } from '../service.ts';
 
 const token = create(TokenSchema, { tokenId: randomUUID(), kind: TokenKind.PERSONAL, label: 'laptop' });
 const text = createTokenText('personal');
@@ -19,6 +19,7 @@ describe('an edge whose token changes while identity is asked for it', () => {
   let stack: AsyncDisposableStack;
   let identity: SlowIdentity;
   let usageUrl: string;
+  let edge: EdgeRouterService;
 
   beforeEach(async () => {
     stack = new AsyncDisposableStack();
@@ -40,7 +41,8 @@ describe('an edge whose token changes while identity is asked for it', () => {
     const folder = await mkdtemp(join(tmpdir(), 'edge-'));
     stack.defer(() => rm(folder, { recursive: true, force: true }));
     const url = `http://127.0.0.1:${server.port}`;
-    const edge = stack.use(await createEdgeRouterFromEnvironment(environment(url, folder), runtime));
+    edge = stack.use(await createEdgeRouterFromEnvironment(environment(url, folder), runtime));
+    expect(await edge.notReady()).toBe('not listening yet');
     await edge.start();
     usageUrl = `http://127.0.0.1:${edge.port}/v1/usage`;
     await expect.poll(() => identity.watchers).toBe(1);
@@ -52,6 +54,13 @@ describe('an edge whose token changes while identity is asked for it', () => {
 
   const status = async () => (await fetch(usageUrl, { headers: { authorization: `Bearer ${text}` } })).status;
   const changesArrived = () => identity.changesArrive();
+
+  it('stays ready when it loses identity', async () => {
+    await expect.poll(() => edge.notReady()).toBeUndefined();
+    identity.breakWatch();
+    await expect.poll(() => identity.watchers).toBe(2);
+    expect(await edge.notReady()).toBeUndefined();
+  });
 
   it('refuses it from then on when it was revoked', async () => {
     const first = status();
@@ -75,6 +84,13 @@ describe('an edge whose token changes while identity is asked for it', () => {
     await first;
     await expect.poll(status).toBe(401);
   });
+});
+
+it('an edge that has not reached identity since its start is not ready', async () => {
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'edge-'));
+  await using edge = await createEdgeRouterFromEnvironment(environment('http://127.0.0.1:1', folder.path), runtime);
+  await edge.start();
+  expect(await edge.notReady()).toBe('identity has not been reached yet');
 });
 
 /** Identity with answers that the test gives. */
