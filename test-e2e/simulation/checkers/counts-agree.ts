@@ -21,11 +21,12 @@ export const countsAgree: Checker = {
       return [`${marker}: the ledger has ${said} tokens, the provider billed ${inputTokens} + ${outputTokens}`];
     });
     const today = rows.filter((row) => row.localDay === localDay);
+    const mayLack = lostTokens(evidence, lost);
     const differing = [
       ...differences(sumsOf(rows), 'daily sums', dailyTokens),
-      ...differences(sumsOf(today), 'counter', counterTokens, lostTokens(evidence, lost)),
+      ...differences(sumsOf(today), 'counter', counterTokens, mayLack),
     ];
-    return [...wrong, ...differing, ...onOtherDays(evidence), ...aheadOfLedger(evidence)];
+    return [...wrong, ...differing, ...onOtherDays(evidence), ...aheadOfLedger(evidence, mayLack)];
   },
 };
 
@@ -45,7 +46,7 @@ function onOtherDays({ requests, rows, clocksOffByMs }: Evidence): readonly stri
  * Counters that had counted more than all requests until then used, for longer than a limiter needs
  * to compare its counter with the ledger: something counted twice.
  */
-function aheadOfLedger({ requests, rows, notes }: Evidence): readonly string[] {
+function aheadOfLedger({ requests, rows, notes }: Evidence, mayLack: ReadonlyMap<string, number>): readonly string[] {
   const sentAtMs = new Map(requests.map((request) => [request.requestId, request.sentAtMs]));
   // An attempt that was given up has the id of its request, with a number.
   const used = rows.map((row) => ({ ...row, sinceMs: sentAtMs.get(row.requestId.split('/')[0]) ?? 0 }));
@@ -53,7 +54,7 @@ function aheadOfLedger({ requests, rows, notes }: Evidence): readonly string[] {
   return notes.flatMap(({ atMs, localDay, counterTokens }) => {
     const sums = sumsOf(used.filter((row) => row.localDay === localDay && row.sinceMs <= atMs));
     return [...counterTokens].flatMap(([tokenId, tokens]) => {
-      const isAhead = tokens > (sums.get(tokenId) ?? 0);
+      const isAhead = tokens > (sums.get(tokenId) ?? 0) + (mayLack.get(tokenId) ?? 0);
       const aheadSinceMs = isAhead ? (sinceMs.get(tokenId) ?? atMs) : atMs;
       if (isAhead) sinceMs.set(tokenId, aheadSinceMs);
       else sinceMs.delete(tokenId);

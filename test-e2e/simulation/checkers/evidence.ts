@@ -56,7 +56,7 @@ export interface Evidence {
   readonly undelivered: ReadonlyMap<string, number>;
   /** When Redis lost acknowledged writes: windows may be too full by what it lost. */
   readonly redisLosses: readonly { readonly fromMs: number; readonly untilMs: number }[];
-  /** Requests whose usage a failure of the power may lose, as the settings of stream and edge say. */
+  /** Requests whose usage a power failure may lose, by the settings of stream and edge. */
   readonly mayBeLost: ReadonlySet<string>;
   /** When usage was only in the memory of a process that ended, because its disk was full. */
   readonly memoryLosses: readonly { readonly process: string; readonly fromMs: number; readonly untilMs: number }[];
