@@ -165,7 +165,7 @@ function beginFault(
       cluster.kill('nats-1');
       const before = stream.lost.length;
       stream.losePower(lostMs);
-      tell('nats-1', `${stream.lost.length - before} messages are lost that nobody had read`);
+      tell('nats-1', `${stream.lost.length - before} messages are lost that no one had read`);
       later(() => cluster.startIfKilled('nats-1'));
       return;
     }

@@ -2,7 +2,7 @@ import { type Checker, type Evidence, madeAlone } from './evidence.ts';
 
 /** In and after an outage, a process that decides alone admits only its share. */
 export const obedientClient: Checker = {
-  promise: 'a client that obeys `retry-after` succeeds at its next try, if nobody took the slot',
+  promise: 'a client that obeys `retry-after` succeeds at its next try, if no one took the slot',
   check(evidence: Evidence) {
     const again = evidence.requests.filter(
       ({ obeyed, token, code, sentAtMs }) =>

@@ -8,7 +8,7 @@ const trustedMs = 30_000;
  * may explain one request.
  */
 export const tokenChanges: Checker = {
-  promise: 'a text that was replaced admits nobody, and the new one everybody',
+  promise: 'a text that was replaced admits no request, and the new one admits them',
   check(evidence: Evidence) {
     const { requests, endedTexts } = evidence;
     const endedAtMs = new Map(endedTexts.map(({ text, atMs }) => [text, atMs]));
