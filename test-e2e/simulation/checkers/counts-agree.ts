@@ -65,7 +65,8 @@ function aheadOfLedger({ requests, rows, notes }: Evidence, mayLack: ReadonlyMap
 }
 
 /**
- * Day totals match the ledger within two seconds (docs/limiter/outages.md). Notes are a second apart.
+ * Day totals match the ledger within two seconds (docs/limiter/outages.md). Notes are a second
+ * apart.
  */
 const comparedWithinMs = 3_000;
 

@@ -119,7 +119,7 @@ export const plantedFaults: readonly PlantedFault[] = [
     runs: quiet,
   },
   {
-    name: 'a refused client is told to come back too early',
+    name: 'a refused client gets too early a time to return',
     file: 'libs/limits/src/decide.ts',
     before: '(requests.freeingMs ?? nowMs) + WINDOW_MS;',
     after: '(requests.freeingMs ?? nowMs) + WINDOW_MS - 2_000;',
