@@ -1,3 +1,4 @@
+import { roomMs } from '@gateway/testkit/room';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Verdict } from './audit/judge-requests.ts';
 import { longSchedule, shortSchedule } from './injections/schedule.ts';
@@ -11,7 +12,7 @@ const options: CampaignOptions = {
   clients: 12,
   clientPauseMs: isLong ? 600 : 500,
   pauseMs: isLong ? 1_000 : 500,
-  quietTimeoutMs: isLong ? 90_000 : 30_000,
+  quietTimeoutMs: roomMs(isLong ? 90_000 : 30_000),
 };
 
 describe('a gateway whose parts die, freeze and forget while it answers', () => {
@@ -20,7 +21,7 @@ describe('a gateway whose parts die, freeze and forget while it answers', () => 
     async () => {
       result = await runCampaign(options);
     },
-    isLong ? 20 * 60_000 : 180_000,
+    roomMs(isLong ? 20 * 60_000 : 180_000),
   );
 
   const countOf = (verdict: Verdict) => result.judgement.requests.filter((judged) => judged.verdict === verdict).length;

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { roomMs } from '@gateway/testkit/room';
 import { issueToken } from '../client/tokens.ts';
 import { type ReplicatedServices, startReplicatedServices } from '../topologies/replicated-services.ts';
 import { compareTotals, type TokenTotals, tokensPerDay } from './audit/compare-totals.ts';
@@ -59,19 +60,15 @@ export async function runCampaign(options: CampaignOptions): Promise<CampaignRes
   const effects: Effects = { poisons: 0, repeated: 0, committedAfterDeath: 0, wiped: new Map() };
   const field: FaultScene = { gateway, stream, ledger, load, random, effects };
   say(`conservation: seed ${options.seed}, ${clients.length} clients`);
-  // Before the first injection there must be something to lose, and after the last one requests
-  // must succeed.
-  await sleep(warmUpMs);
+  await waitForSomethingToLose(field);
   const injected = await carryOut(options.injections(random), field, {
     pauseMs: options.pauseMs,
     onInjected: (each) => say(injectedLine(each)),
   });
-  await sleep(warmUpMs);
+  await waitForAnswers(load);
   await load.stop();
   return await audit(field, clients, injected, options);
 }
-
-const warmUpMs = 2_500;
 
 /** Recovery takes only seconds here, so that the test need not wait for it. */
 const quickSettings = {
@@ -82,6 +79,29 @@ const quickSettings = {
   REDIS_COMMAND_TIMEOUT_MS: '300',
   RPC_TIMEOUT_MS: '2000',
 };
+
+/** Before the first injection there is usage in the stream, and requests are under way. */
+async function waitForSomethingToLose({ stream, load }: FaultScene): Promise<void> {
+  await until('the stream holds usage', async () => (await stream.state()).messages >= fewestMessages);
+  await until('requests are under way', () => load.underWay > 0);
+}
+
+const fewestMessages = 20;
+
+/** After the last injection requests succeed again. */
+async function waitForAnswers(load: Load): Promise<void> {
+  const repairedMs = Date.now();
+  const answered = () => load.requests.filter(({ startedMs, view }) => startedMs > repairedMs && view === 'whole');
+  await until('requests succeed again', () => answered().length >= fewestAnswers);
+}
+
+const fewestAnswers = 50;
+
+async function until(condition: string, isMet: () => boolean | Promise<boolean>): Promise<void> {
+  for (const giveUpAtMs = Date.now() + roomMs(60_000); !(await isMet()); await sleep(50)) {
+    if (Date.now() > giveUpAtMs) throw new Error(`timed out before ${condition}`);
+  }
+}
 
 async function issueTokens(gateway: ReplicatedServices, count: number): Promise<readonly LoadClient[]> {
   return Promise.all(

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ServiceName } from '@gateway/testkit';
+import { roomMs } from '@gateway/testkit/room';
 import type { Family, Injection } from './injection.ts';
 
 /** One process of a service dies as in a crash, and is restarted. */
@@ -62,7 +63,7 @@ export const ingestKilledBeforeItsAcknowledgement: Injection = {
     let commits = 0;
     {
       await using _closed = await ledger.closeCommitGate();
-      commits = await ledger.waitForCommits(8_000);
+      commits = await ledger.waitForCommits(roomMs(8_000));
       await Promise.all(ingests.map((ingest) => ingest.kill()));
       // Postgres has not noticed: as soon as the gate opens, it commits.
     }
