@@ -121,7 +121,7 @@ async function audit(
   const { ledger, load, gateway, effects } = field;
   // From here on no token is used: counters of idle tokens also reach the ledger's totals.
   const quiet = await waitForQuiet(field, quietTimeoutMs);
-  const totals = await compareTotals(field, clients, 10_000);
+  const totals = await compareTotals(field, clients, roomMs(10_000));
   const judgement = judgeRequests({
     requests: load.requests,
     recorded: gateway.simulator.requests(),
