@@ -7,10 +7,12 @@ import type { Generated, Kysely } from 'kysely';
  */
 export interface Database {
   readonly tokens: TokensTable;
+  readonly token_groups: TokenGroupsTable;
   readonly sequences: SequencesTable;
   readonly usage_events: UsageEventsTable;
   readonly usage_daily: UsageDailyTable;
   readonly usage_daily_by_account: UsageDailyByAccountTable;
+  readonly usage_daily_by_group: UsageDailyByGroupTable;
   readonly request_log: RequestLogTable;
   readonly usage_retention: UsageRetentionTable;
   readonly dead_letters: DeadLettersTable;
@@ -60,6 +62,37 @@ export interface TokensTable {
   readonly previous_hash_key_id: string | null;
   readonly previous_token_hash: string | null;
   readonly previous_until_ms: number | null;
+  /** The group that the token belongs to. Null: none. */
+  readonly group_id: Generated<string | null>;
+  /** As in `token_groups`. */
+  readonly concurrent_requests: Generated<number | null>;
+  readonly allowed_models: Generated<string | null>;
+  readonly account_labels: Generated<string | null>;
+}
+
+export type StoredBudgetPeriod = 'day' | 'week' | 'month';
+
+/** Groups of tokens, with the limits that they share. */
+export interface TokenGroupsTable {
+  readonly group_id: string;
+  /** Unique. */
+  readonly name: string;
+  /** For operators only. */
+  readonly note: string;
+  /** Limits: null for none. */
+  readonly requests_per_minute: number | null;
+  readonly tokens_per_day: number | null;
+  readonly concurrent_requests: number | null;
+  /** In millionths of the currency. Null, like the period: no budget. */
+  readonly budget_micros: number | null;
+  readonly budget_period: StoredBudgetPeriod | null;
+  /** A JSON array of models and classes, where "*" matches any text. Null: all. */
+  readonly allowed_models: string | null;
+  /** A JSON array of labels of accounts. Null: all accounts. */
+  readonly account_labels: string | null;
+  readonly created_at_ms: number;
+  /** 1 for a new group; each change adds one. */
+  readonly revision: number;
 }
 
 /**
@@ -99,6 +132,13 @@ export interface UsageEventsTable {
   readonly outcome: StoredOutcome;
   /** "<pool>/<name>" of the account that was called last. Empty: unknown. */
   readonly account_id: string;
+  /** Parts of the input that were written to the provider's cache for five minutes and an hour. */
+  readonly cache_write_5m_tokens: Generated<number>;
+  readonly cache_write_1h_tokens: Generated<number>;
+  /** In millionths of the currency, at the price of the admission. Null: there was no price. */
+  readonly cost_micros: Generated<number | null>;
+  /** The group of the token at admission. Empty: none. */
+  readonly group_id: Generated<string>;
 }
 
 /**
@@ -112,6 +152,12 @@ export interface UsageDailyTable
   > {
   /** Requests whose row names a provider, without those that are lost and attempts given up. */
   readonly requests: number;
+  readonly cache_write_5m_tokens: Generated<number>;
+  readonly cache_write_1h_tokens: Generated<number>;
+  /** The frozen cost of the events that have one. */
+  readonly cost_micros: Generated<number>;
+  /** The input and output tokens of these events. */
+  readonly costed_tokens: Generated<number>;
 }
 
 /**
@@ -122,6 +168,12 @@ export interface UsageDailyTable
 export interface UsageDailyByAccountTable extends UsageDailyTable {
   /** "<pool>/<name>". Never empty. */
   readonly account_id: string;
+}
+
+/** The part of `usage_daily` that belongs to a group. Changed in the same transactions. Kept forever. */
+export interface UsageDailyByGroupTable extends UsageDailyTable {
+  /** Never empty. */
+  readonly group_id: string;
 }
 
 /**
@@ -204,6 +256,8 @@ export interface AccountsTable {
   readonly state: StoredAccountState;
   readonly created_at_ms: number;
   readonly updated_at_ms: number;
+  /** A JSON array. Null: none. */
+  readonly labels: Generated<string | null>;
 }
 
 /** The state that operators want for accounts of gateway.yaml. */

@@ -2,8 +2,17 @@ import { create } from '@bufbuild/protobuf';
 import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
 import { type ErrorDetail, ErrorDetailSchema } from '@gateway/proto/error/v1/error_detail_pb.js';
 
-/** The limits of a token, by their public names. @see spec "Token limits" */
-export type LimitName = 'requests_per_minute' | 'tokens_per_day';
+/** The limits of a token and its group, by their public names. @see spec "Token limits" */
+export const limitNames = [
+  'requests_per_minute',
+  'tokens_per_day',
+  'group_requests_per_minute',
+  'group_tokens_per_day',
+  'budget',
+  'concurrency',
+] as const;
+
+export type LimitName = (typeof limitNames)[number];
 
 /** Every code of the public error table. @see spec "Codes" */
 export const gatewayErrorCodes = [
@@ -105,5 +114,5 @@ export function fromErrorDetail(detail: ErrorDetail): GatewayError {
 }
 
 function toLimitName(text: string | undefined): LimitName | undefined {
-  return text === 'requests_per_minute' || text === 'tokens_per_day' ? text : undefined;
+  return limitNames.find((name) => name === text);
 }

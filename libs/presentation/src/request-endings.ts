@@ -45,4 +45,8 @@ const limitNames: Readonly<Record<LimitName, string>> = {
   [LimitName.UNSPECIFIED]: '',
   [LimitName.REQUESTS_PER_MINUTE]: 'requests per minute',
   [LimitName.TOKENS_PER_DAY]: 'tokens per day',
+  [LimitName.GROUP_REQUESTS_PER_MINUTE]: 'requests per minute of its group',
+  [LimitName.GROUP_TOKENS_PER_DAY]: 'tokens per day of its group',
+  [LimitName.BUDGET]: 'budget',
+  [LimitName.CONCURRENCY]: 'requests at a time',
 };

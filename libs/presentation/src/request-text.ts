@@ -82,6 +82,11 @@ const limitTexts: Readonly<Record<LimitName, string>> = {
   [LimitName.UNSPECIFIED]: 'The token exceeded one of its limits.',
   [LimitName.REQUESTS_PER_MINUTE]: 'The token reached its limit of requests per minute.',
   [LimitName.TOKENS_PER_DAY]: 'The token reached its limit of tokens per day, which resets at midnight in Amsterdam.',
+  [LimitName.GROUP_REQUESTS_PER_MINUTE]: "The token's group reached its limit of requests per minute.",
+  [LimitName.GROUP_TOKENS_PER_DAY]:
+    "The token's group reached its limit of tokens per day, which resets at midnight in Amsterdam.",
+  [LimitName.BUDGET]: "The budget of the token's group had no room for the request.",
+  [LimitName.CONCURRENCY]: 'The token or its group had as many requests running as its limit allows.',
 };
 
 const errorTexts: Readonly<Record<string, string>> = {

@@ -18,6 +18,8 @@ const client = directClient(
     settle: () => new Promise<never>(() => undefined),
     peek: () => ({}),
     heartbeat: () => ({}),
+    reserve: () => ({}),
+    renew: () => ({}),
     admitStream: async function* () {
       await new Promise<never>(() => undefined);
     },

@@ -29,6 +29,8 @@ const limiterRoute = serviceRoute(LimiterService, {
   settle: async ({ tokens }) => ({ usedTokens: tokens * 2n }),
   peek: () => create(PeekResponseSchema, {}),
   heartbeat: () => ({}),
+  reserve: () => ({}),
+  renew: () => ({}),
   admitStream: async function* (requests) {
     for await (const { checks } of requests)
       yield { decisions: checks.map(({ key }) => ({ status: { localDay: key } })) };

@@ -23,6 +23,8 @@ const limiterRoute = serviceRoute(LimiterService, {
   settle: () => ({}),
   peek: () => ({}),
   heartbeat: () => ({}),
+  reserve: () => ({}),
+  renew: () => ({}),
   admitStream: async function* (requests) {
     for await (const _ of requests) yield inSpan('decide', {}, async () => ({}));
   },

@@ -10,6 +10,8 @@ import * as accountUses from './20261123061100-account-uses.ts';
 import * as usageAccounts from './20261123062000-usage-accounts.ts';
 import * as requestSearch from './20261123063000-request-search.ts';
 import * as adminKeys from './20261124060000-admin-keys.ts';
+import * as groups from './20261127090000-groups.ts';
+import * as cost from './20261127091000-cost.ts';
 
 /**
  * All migrations by name; the leading timestamp determines their order. A migration that has run
@@ -28,4 +30,6 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '20261123062000-usage-accounts': usageAccounts,
   '20261123063000-request-search': requestSearch,
   '20261124060000-admin-keys': adminKeys,
+  '20261127090000-groups': groups,
+  '20261127091000-cost': cost,
 };

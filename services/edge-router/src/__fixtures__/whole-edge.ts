@@ -148,6 +148,8 @@ export class WholeEdge implements AsyncDisposable {
             },
             peek: () => ({}),
             async *admitStream() {},
+            reserve: () => ({}),
+            renew: () => ({}),
             heartbeat: () => {
               script.heartbeats.push(activeTraceparent());
               if (script.isLimiterAway) throw new RpcError('unavailable', 'away');
@@ -176,7 +178,14 @@ export class WholeEdge implements AsyncDisposable {
         [ProviderFormat.MESSAGES, adapter],
         [ProviderFormat.RESPONSES, adapter],
       ]),
-      usageQuery: directClient(serviceRoute(UsageQueryService, { getUsage: () => ({}), getDayTotal: () => ({}) })),
+      usageQuery: directClient(
+        serviceRoute(UsageQueryService, {
+          getUsage: () => ({}),
+          getDayTotal: () => ({}),
+          getGroupTotal: () => ({}),
+          getTypicalOutput: () => ({}),
+        }),
+      ),
       usageSink: { record: async () => undefined },
     };
   }

@@ -15,6 +15,8 @@ function setUp() {
       admit: refuse,
       peek: refuse,
       heartbeat: refuse,
+      reserve: refuse,
+      renew: refuse,
       admitStream: refuse,
       settle: (request) => {
         if (state.away) throw new RpcError('unavailable', 'away');

@@ -23,6 +23,8 @@ function setUp() {
       peek: ({ key }) => answer({ status: { localDay: key } }),
       settle: ({ tokens }) => answer({ usedTokens: tokens }),
       heartbeat: () => ({}),
+      reserve: () => ({}),
+      renew: () => ({}),
       async *admitStream() {},
     }),
   );

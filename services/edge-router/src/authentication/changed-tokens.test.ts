@@ -25,7 +25,12 @@ describe('an edge whose token changes while identity is asked for it', () => {
     stack = new AsyncDisposableStack();
     identity = new SlowIdentity();
     const routes = [
-      serviceRoute(UsageQueryService, { getUsage: () => ({}), getDayTotal: () => ({}) }),
+      serviceRoute(UsageQueryService, {
+        getUsage: () => ({}),
+        getDayTotal: () => ({}),
+        getGroupTotal: () => ({}),
+        getTypicalOutput: () => ({}),
+      }),
       serviceRoute(IdentityService, {
         resolve: () => identity.resolve(),
         watchChanges: (_request, { signal }) => identity.watchChanges(signal),

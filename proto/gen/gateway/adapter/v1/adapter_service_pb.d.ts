@@ -269,6 +269,19 @@ export declare type Usage = Message<"gateway.adapter.v1.Usage"> & {
    * @generated from field: bool estimated = 5;
    */
   estimated: boolean;
+
+  /**
+   * Input tokens that were written to the provider's cache for five minutes, and for an hour: part
+   * of input_tokens, and never cached ones.
+   *
+   * @generated from field: int64 cache_write_5m_tokens = 6;
+   */
+  cacheWrite5mTokens: bigint;
+
+  /**
+   * @generated from field: int64 cache_write_1h_tokens = 7;
+   */
+  cacheWrite1hTokens: bigint;
 };
 
 /**

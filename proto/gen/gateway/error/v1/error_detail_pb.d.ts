@@ -33,8 +33,9 @@ export declare type ErrorDetail = Message<"gateway.error.v1.ErrorDetail"> & {
   message: string;
 
   /**
-   * The limit that was reached, "requests_per_minute" or "tokens_per_day". Absent unless code is
-   * "rate_limit_exceeded".
+   * The limit that was reached: "requests_per_minute", "tokens_per_day",
+   * "group_requests_per_minute", "group_tokens_per_day", "budget" or "concurrency". Absent unless
+   * code is "rate_limit_exceeded".
    *
    * @generated from field: optional string limit = 3;
    */

@@ -77,6 +77,27 @@ export declare type Token = Message<"gateway.identity.v1.Token"> & {
    * @generated from field: google.protobuf.Timestamp old_text_valid_until = 10;
    */
   oldTextValidUntil?: Timestamp | undefined;
+
+  /**
+   * What it may use, in addition to the rules of its group.
+   *
+   * @generated from field: gateway.identity.v1.AccessRules access = 11;
+   */
+  access?: AccessRules | undefined;
+
+  /**
+   * The group that it belongs to. Empty: none.
+   *
+   * @generated from field: string group_id = 12;
+   */
+  groupId: string;
+
+  /**
+   * The group with this id. Only Resolve returns it.
+   *
+   * @generated from field: gateway.identity.v1.Group group = 13;
+   */
+  group?: Group | undefined;
 };
 
 /**
@@ -84,6 +105,279 @@ export declare type Token = Message<"gateway.identity.v1.Token"> & {
  * Use `create(TokenSchema)` to create a new message.
  */
 export declare const TokenSchema: GenMessage<Token>;
+
+/**
+ * What requests may use.
+ *
+ * @generated from message gateway.identity.v1.AccessRules
+ */
+export declare type AccessRules = Message<"gateway.identity.v1.AccessRules"> & {
+  /**
+   * Models and classes, as clients name them; "*" stands for any text. Empty: all.
+   *
+   * @generated from field: repeated string models = 1;
+   */
+  models: string[];
+
+  /**
+   * Only accounts with at least one of these labels. Empty: all accounts.
+   *
+   * @generated from field: repeated string account_labels = 2;
+   */
+  accountLabels: string[];
+};
+
+/**
+ * Describes the message gateway.identity.v1.AccessRules.
+ * Use `create(AccessRulesSchema)` to create a new message.
+ */
+export declare const AccessRulesSchema: GenMessage<AccessRules>;
+
+/**
+ * Tokens that share limits, a budget and access rules. Limits apply to its service tokens: requests
+ * of personal tokens are counted but never refused.
+ *
+ * @generated from message gateway.identity.v1.Group
+ */
+export declare type Group = Message<"gateway.identity.v1.Group"> & {
+  /**
+   * @generated from field: string group_id = 1;
+   */
+  groupId: string;
+
+  /**
+   * Unique. 1 to 100 characters, with the rules of labels.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * For operators only. At most 1000 characters.
+   *
+   * @generated from field: string note = 3;
+   */
+  note: string;
+
+  /**
+   * @generated from field: gateway.limiter.v1.Limits limits = 4;
+   */
+  limits?: Limits | undefined;
+
+  /**
+   * @generated from field: gateway.identity.v1.AccessRules access = 5;
+   */
+  access?: AccessRules | undefined;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp created_at = 6;
+   */
+  createdAt?: Timestamp | undefined;
+
+  /**
+   * 1 for a new group; each change adds one.
+   *
+   * @generated from field: int64 revision = 7;
+   */
+  revision: bigint;
+
+  /**
+   * How many valid tokens belong to it.
+   *
+   * @generated from field: uint32 tokens = 8;
+   */
+  tokens: number;
+};
+
+/**
+ * Describes the message gateway.identity.v1.Group.
+ * Use `create(GroupSchema)` to create a new message.
+ */
+export declare const GroupSchema: GenMessage<Group>;
+
+/**
+ * @generated from message gateway.identity.v1.CreateGroupRequest
+ */
+export declare type CreateGroupRequest = Message<"gateway.identity.v1.CreateGroupRequest"> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * @generated from field: string note = 2;
+   */
+  note: string;
+
+  /**
+   * @generated from field: gateway.limiter.v1.Limits limits = 3;
+   */
+  limits?: Limits | undefined;
+
+  /**
+   * @generated from field: gateway.identity.v1.AccessRules access = 4;
+   */
+  access?: AccessRules | undefined;
+};
+
+/**
+ * Describes the message gateway.identity.v1.CreateGroupRequest.
+ * Use `create(CreateGroupRequestSchema)` to create a new message.
+ */
+export declare const CreateGroupRequestSchema: GenMessage<CreateGroupRequest>;
+
+/**
+ * @generated from message gateway.identity.v1.CreateGroupResponse
+ */
+export declare type CreateGroupResponse = Message<"gateway.identity.v1.CreateGroupResponse"> & {
+  /**
+   * @generated from field: gateway.identity.v1.Group group = 1;
+   */
+  group?: Group | undefined;
+};
+
+/**
+ * Describes the message gateway.identity.v1.CreateGroupResponse.
+ * Use `create(CreateGroupResponseSchema)` to create a new message.
+ */
+export declare const CreateGroupResponseSchema: GenMessage<CreateGroupResponse>;
+
+/**
+ * @generated from message gateway.identity.v1.ListGroupsRequest
+ */
+export declare type ListGroupsRequest = Message<"gateway.identity.v1.ListGroupsRequest"> & {
+};
+
+/**
+ * Describes the message gateway.identity.v1.ListGroupsRequest.
+ * Use `create(ListGroupsRequestSchema)` to create a new message.
+ */
+export declare const ListGroupsRequestSchema: GenMessage<ListGroupsRequest>;
+
+/**
+ * @generated from message gateway.identity.v1.ListGroupsResponse
+ */
+export declare type ListGroupsResponse = Message<"gateway.identity.v1.ListGroupsResponse"> & {
+  /**
+   * @generated from field: repeated gateway.identity.v1.Group groups = 1;
+   */
+  groups: Group[];
+};
+
+/**
+ * Describes the message gateway.identity.v1.ListGroupsResponse.
+ * Use `create(ListGroupsResponseSchema)` to create a new message.
+ */
+export declare const ListGroupsResponseSchema: GenMessage<ListGroupsResponse>;
+
+/**
+ * @generated from message gateway.identity.v1.UpdateGroupRequest
+ */
+export declare type UpdateGroupRequest = Message<"gateway.identity.v1.UpdateGroupRequest"> & {
+  /**
+   * @generated from field: string group_id = 1;
+   */
+  groupId: string;
+
+  /**
+   * Absent: unchanged.
+   *
+   * @generated from field: optional string name = 2;
+   */
+  name?: string | undefined;
+
+  /**
+   * Absent: unchanged.
+   *
+   * @generated from field: optional string note = 3;
+   */
+  note?: string | undefined;
+
+  /**
+   * Absent: unchanged. Otherwise all limits are replaced: one that is not set is removed.
+   *
+   * @generated from field: gateway.limiter.v1.Limits limits = 4;
+   */
+  limits?: Limits | undefined;
+
+  /**
+   * Absent: unchanged. Otherwise all rules are replaced.
+   *
+   * @generated from field: gateway.identity.v1.AccessRules access = 5;
+   */
+  access?: AccessRules | undefined;
+
+  /**
+   * The revision that the caller has seen. Nothing changes when the group has another one. 0: not
+   * checked.
+   *
+   * @generated from field: int64 expected_revision = 6;
+   */
+  expectedRevision: bigint;
+};
+
+/**
+ * Describes the message gateway.identity.v1.UpdateGroupRequest.
+ * Use `create(UpdateGroupRequestSchema)` to create a new message.
+ */
+export declare const UpdateGroupRequestSchema: GenMessage<UpdateGroupRequest>;
+
+/**
+ * @generated from message gateway.identity.v1.UpdateGroupResponse
+ */
+export declare type UpdateGroupResponse = Message<"gateway.identity.v1.UpdateGroupResponse"> & {
+  /**
+   * @generated from field: gateway.identity.v1.Group group = 1;
+   */
+  group?: Group | undefined;
+
+  /**
+   * True: the group has another revision than expected, and nothing was changed.
+   *
+   * @generated from field: bool conflict = 2;
+   */
+  conflict: boolean;
+};
+
+/**
+ * Describes the message gateway.identity.v1.UpdateGroupResponse.
+ * Use `create(UpdateGroupResponseSchema)` to create a new message.
+ */
+export declare const UpdateGroupResponseSchema: GenMessage<UpdateGroupResponse>;
+
+/**
+ * @generated from message gateway.identity.v1.DeleteGroupRequest
+ */
+export declare type DeleteGroupRequest = Message<"gateway.identity.v1.DeleteGroupRequest"> & {
+  /**
+   * @generated from field: string group_id = 1;
+   */
+  groupId: string;
+};
+
+/**
+ * Describes the message gateway.identity.v1.DeleteGroupRequest.
+ * Use `create(DeleteGroupRequestSchema)` to create a new message.
+ */
+export declare const DeleteGroupRequestSchema: GenMessage<DeleteGroupRequest>;
+
+/**
+ * @generated from message gateway.identity.v1.DeleteGroupResponse
+ */
+export declare type DeleteGroupResponse = Message<"gateway.identity.v1.DeleteGroupResponse"> & {
+  /**
+   * The group before. Absent: no such group exists.
+   *
+   * @generated from field: gateway.identity.v1.Group group = 1;
+   */
+  group?: Group | undefined;
+};
+
+/**
+ * Describes the message gateway.identity.v1.DeleteGroupResponse.
+ * Use `create(DeleteGroupResponseSchema)` to create a new message.
+ */
+export declare const DeleteGroupResponseSchema: GenMessage<DeleteGroupResponse>;
 
 /**
  * @generated from message gateway.identity.v1.ResolveRequest
@@ -159,6 +453,18 @@ export declare type IssueRequest = Message<"gateway.identity.v1.IssueRequest"> &
    * @generated from field: google.protobuf.Timestamp expires_at = 5;
    */
   expiresAt?: Timestamp | undefined;
+
+  /**
+   * Empty: none.
+   *
+   * @generated from field: string group_id = 6;
+   */
+  groupId: string;
+
+  /**
+   * @generated from field: gateway.identity.v1.AccessRules access = 7;
+   */
+  access?: AccessRules | undefined;
 };
 
 /**
@@ -237,7 +543,7 @@ export declare type UpdateRequest = Message<"gateway.identity.v1.UpdateRequest">
   label?: string | undefined;
 
   /**
-   * Absent: unchanged. Otherwise both limits are replaced: one that is not set is removed.
+   * Absent: unchanged. Otherwise all limits are replaced: one that is not set is removed.
    *
    * @generated from field: gateway.limiter.v1.Limits limits = 3;
    */
@@ -269,6 +575,20 @@ export declare type UpdateRequest = Message<"gateway.identity.v1.UpdateRequest">
    * @generated from field: int64 expected_revision = 7;
    */
   expectedRevision: bigint;
+
+  /**
+   * Absent: unchanged. Empty: the token leaves its group.
+   *
+   * @generated from field: optional string group_id = 8;
+   */
+  groupId?: string | undefined;
+
+  /**
+   * Absent: unchanged. Otherwise all rules are replaced.
+   *
+   * @generated from field: gateway.identity.v1.AccessRules access = 9;
+   */
+  access?: AccessRules | undefined;
 };
 
 /**
@@ -399,6 +719,13 @@ export declare type ListRequest = Message<"gateway.identity.v1.ListRequest"> & {
    * @generated from field: repeated string token_ids = 5;
    */
   tokenIds: string[];
+
+  /**
+   * Only tokens of this group. Empty: all.
+   *
+   * @generated from field: string group_id = 6;
+   */
+  groupId: string;
 };
 
 /**
@@ -566,6 +893,54 @@ export declare const IdentityService: GenService<{
     methodKind: "server_streaming";
     input: typeof WatchChangesRequestSchema;
     output: typeof WatchChangesResponseSchema;
+  },
+}>;
+
+/**
+ * Groups of tokens that share limits, a budget and access rules.
+ *
+ * @generated from service gateway.identity.v1.GroupService
+ */
+export declare const GroupService: GenService<{
+  /**
+   * Creates a group. Its name must not be in use.
+   *
+   * @generated from rpc gateway.identity.v1.GroupService.CreateGroup
+   */
+  createGroup: {
+    methodKind: "unary";
+    input: typeof CreateGroupRequestSchema;
+    output: typeof CreateGroupResponseSchema;
+  },
+  /**
+   * Lists groups by name. There are at most 10,000.
+   *
+   * @generated from rpc gateway.identity.v1.GroupService.ListGroups
+   */
+  listGroups: {
+    methodKind: "unary";
+    input: typeof ListGroupsRequestSchema;
+    output: typeof ListGroupsResponseSchema;
+  },
+  /**
+   * Changes details of a group. Its tokens follow as fast as a change of their own.
+   *
+   * @generated from rpc gateway.identity.v1.GroupService.UpdateGroup
+   */
+  updateGroup: {
+    methodKind: "unary";
+    input: typeof UpdateGroupRequestSchema;
+    output: typeof UpdateGroupResponseSchema;
+  },
+  /**
+   * Deletes a group. Its tokens remain valid and belong to no group.
+   *
+   * @generated from rpc gateway.identity.v1.GroupService.DeleteGroup
+   */
+  deleteGroup: {
+    methodKind: "unary";
+    input: typeof DeleteGroupRequestSchema;
+    output: typeof DeleteGroupResponseSchema;
   },
 }>;
 

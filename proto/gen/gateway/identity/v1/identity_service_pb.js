@@ -10,7 +10,7 @@ import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
  * Describes the file gateway/identity/v1/identity_service.proto.
  */
 export const file_gateway_identity_v1_identity_service = /*@__PURE__*/
-  fileDesc("CipnYXRld2F5L2lkZW50aXR5L3YxL2lkZW50aXR5X3NlcnZpY2UucHJvdG8SE2dhdGV3YXkuaWRlbnRpdHkudjEi7AIKBVRva2VuEhAKCHRva2VuX2lkGAEgASgJEiwKBGtpbmQYAiABKA4yHi5nYXRld2F5LmlkZW50aXR5LnYxLlRva2VuS2luZBINCgVsYWJlbBgDIAEoCRIqCgZsaW1pdHMYBCABKAsyGi5nYXRld2F5LmxpbWl0ZXIudjEuTGltaXRzEi4KCmNyZWF0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnJldm9rZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmV4cGlyZXNfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgwKBG5vdGUYCCABKAkSEAoIcmV2aXNpb24YCSABKAMSOAoUb2xkX3RleHRfdmFsaWRfdW50aWwYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIiYKDlJlc29sdmVSZXF1ZXN0EhQKDHRva2VuX3NoYTI1NhgBIAEoDCI8Cg9SZXNvbHZlUmVzcG9uc2USKQoFdG9rZW4YASABKAsyGi5nYXRld2F5LmlkZW50aXR5LnYxLlRva2VuIrUBCgxJc3N1ZVJlcXVlc3QSLAoEa2luZBgBIAEoDjIeLmdhdGV3YXkuaWRlbnRpdHkudjEuVG9rZW5LaW5kEg0KBWxhYmVsGAIgASgJEioKBmxpbWl0cxgDIAEoCzIaLmdhdGV3YXkubGltaXRlci52MS5MaW1pdHMSDAoEbm90ZRgEIAEoCRIuCgpleHBpcmVzX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJOCg1Jc3N1ZVJlc3BvbnNlEikKBXRva2VuGAEgASgLMhouZ2F0ZXdheS5pZGVudGl0eS52MS5Ub2tlbhISCgp0b2tlbl90ZXh0GAIgASgJIiEKDVJldm9rZVJlcXVlc3QSEAoIdG9rZW5faWQYASABKAkiOwoOUmV2b2tlUmVzcG9uc2USKQoFdG9rZW4YASABKAsyGi5nYXRld2F5LmlkZW50aXR5LnYxLlRva2VuIugBCg1VcGRhdGVSZXF1ZXN0EhAKCHRva2VuX2lkGAEgASgJEhIKBWxhYmVsGAIgASgJSACIAQESKgoGbGltaXRzGAMgASgLMhouZ2F0ZXdheS5saW1pdGVyLnYxLkxpbWl0cxIRCgRub3RlGAQgASgJSAGIAQESLgoKZXhwaXJlc19hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFAoMY2xlYXJfZXhwaXJ5GAYgASgIEhkKEWV4cGVjdGVkX3JldmlzaW9uGAcgASgDQggKBl9sYWJlbEIHCgVfbm90ZSJNCg5VcGRhdGVSZXNwb25zZRIpCgV0b2tlbhgBIAEoCzIaLmdhdGV3YXkuaWRlbnRpdHkudjEuVG9rZW4SEAoIY29uZmxpY3QYAiABKAgiVgoNUm90YXRlUmVxdWVzdBIQCgh0b2tlbl9pZBgBIAEoCRIYChBrZWVwX29sZF9zZWNvbmRzGAIgASgNEhkKEWV4cGVjdGVkX3JldmlzaW9uGAMgASgDImEKDlJvdGF0ZVJlc3BvbnNlEikKBXRva2VuGAEgASgLMhouZ2F0ZXdheS5pZGVudGl0eS52MS5Ub2tlbhISCgp0b2tlbl90ZXh0GAIgASgJEhAKCGNvbmZsaWN0GAMgASgIInAKC0xpc3RSZXF1ZXN0EhcKD2luY2x1ZGVfcmV2b2tlZBgBIAEoCBIOCgZzZWFyY2gYAiABKAkSEQoJcGFnZV9zaXplGAMgASgNEhIKCnBhZ2VfdG9rZW4YBCABKAkSEQoJdG9rZW5faWRzGAUgAygJIlMKDExpc3RSZXNwb25zZRIqCgZ0b2tlbnMYASADKAsyGi5nYXRld2F5LmlkZW50aXR5LnYxLlRva2VuEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSIVChNXYXRjaENoYW5nZXNSZXF1ZXN0IikKFFdhdGNoQ2hhbmdlc1Jlc3BvbnNlEhEKCXRva2VuX2lkcxgBIAMoCSpYCglUb2tlbktpbmQSGgoWVE9LRU5fS0lORF9VTlNQRUNJRklFRBAAEhYKElRPS0VOX0tJTkRfU0VSVklDRRABEhcKE1RPS0VOX0tJTkRfUEVSU09OQUwQAjLkBAoPSWRlbnRpdHlTZXJ2aWNlElQKB1Jlc29sdmUSIy5nYXRld2F5LmlkZW50aXR5LnYxLlJlc29sdmVSZXF1ZXN0GiQuZ2F0ZXdheS5pZGVudGl0eS52MS5SZXNvbHZlUmVzcG9uc2USTgoFSXNzdWUSIS5nYXRld2F5LmlkZW50aXR5LnYxLklzc3VlUmVxdWVzdBoiLmdhdGV3YXkuaWRlbnRpdHkudjEuSXNzdWVSZXNwb25zZRJRCgZSZXZva2USIi5nYXRld2F5LmlkZW50aXR5LnYxLlJldm9rZVJlcXVlc3QaIy5nYXRld2F5LmlkZW50aXR5LnYxLlJldm9rZVJlc3BvbnNlElEKBlVwZGF0ZRIiLmdhdGV3YXkuaWRlbnRpdHkudjEuVXBkYXRlUmVxdWVzdBojLmdhdGV3YXkuaWRlbnRpdHkudjEuVXBkYXRlUmVzcG9uc2USUQoGUm90YXRlEiIuZ2F0ZXdheS5pZGVudGl0eS52MS5Sb3RhdGVSZXF1ZXN0GiMuZ2F0ZXdheS5pZGVudGl0eS52MS5Sb3RhdGVSZXNwb25zZRJLCgRMaXN0EiAuZ2F0ZXdheS5pZGVudGl0eS52MS5MaXN0UmVxdWVzdBohLmdhdGV3YXkuaWRlbnRpdHkudjEuTGlzdFJlc3BvbnNlEmUKDFdhdGNoQ2hhbmdlcxIoLmdhdGV3YXkuaWRlbnRpdHkudjEuV2F0Y2hDaGFuZ2VzUmVxdWVzdBopLmdhdGV3YXkuaWRlbnRpdHkudjEuV2F0Y2hDaGFuZ2VzUmVzcG9uc2UwAWIGcHJvdG8z", [file_gateway_limiter_v1_limit, file_google_protobuf_timestamp]);
+  fileDesc("CipnYXRld2F5L2lkZW50aXR5L3YxL2lkZW50aXR5X3NlcnZpY2UucHJvdG8SE2dhdGV3YXkuaWRlbnRpdHkudjEi2wMKBVRva2VuEhAKCHRva2VuX2lkGAEgASgJEiwKBGtpbmQYAiABKA4yHi5nYXRld2F5LmlkZW50aXR5LnYxLlRva2VuS2luZBINCgVsYWJlbBgDIAEoCRIqCgZsaW1pdHMYBCABKAsyGi5nYXRld2F5LmxpbWl0ZXIudjEuTGltaXRzEi4KCmNyZWF0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnJldm9rZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmV4cGlyZXNfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgwKBG5vdGUYCCABKAkSEAoIcmV2aXNpb24YCSABKAMSOAoUb2xkX3RleHRfdmFsaWRfdW50aWwYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKBmFjY2VzcxgLIAEoCzIgLmdhdGV3YXkuaWRlbnRpdHkudjEuQWNjZXNzUnVsZXMSEAoIZ3JvdXBfaWQYDCABKAkSKQoFZ3JvdXAYDSABKAsyGi5nYXRld2F5LmlkZW50aXR5LnYxLkdyb3VwIjUKC0FjY2Vzc1J1bGVzEg4KBm1vZGVscxgBIAMoCRIWCg5hY2NvdW50X2xhYmVscxgCIAMoCSLlAQoFR3JvdXASEAoIZ3JvdXBfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIMCgRub3RlGAMgASgJEioKBmxpbWl0cxgEIAEoCzIaLmdhdGV3YXkubGltaXRlci52MS5MaW1pdHMSMAoGYWNjZXNzGAUgASgLMiAuZ2F0ZXdheS5pZGVudGl0eS52MS5BY2Nlc3NSdWxlcxIuCgpjcmVhdGVkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCghyZXZpc2lvbhgHIAEoAxIOCgZ0b2tlbnMYCCABKA0ijgEKEkNyZWF0ZUdyb3VwUmVxdWVzdBIMCgRuYW1lGAEgASgJEgwKBG5vdGUYAiABKAkSKgoGbGltaXRzGAMgASgLMhouZ2F0ZXdheS5saW1pdGVyLnYxLkxpbWl0cxIwCgZhY2Nlc3MYBCABKAsyIC5nYXRld2F5LmlkZW50aXR5LnYxLkFjY2Vzc1J1bGVzIkAKE0NyZWF0ZUdyb3VwUmVzcG9uc2USKQoFZ3JvdXAYASABKAsyGi5nYXRld2F5LmlkZW50aXR5LnYxLkdyb3VwIhMKEUxpc3RHcm91cHNSZXF1ZXN0IkAKEkxpc3RHcm91cHNSZXNwb25zZRIqCgZncm91cHMYASADKAsyGi5nYXRld2F5LmlkZW50aXR5LnYxLkdyb3VwItcBChJVcGRhdGVHcm91cFJlcXVlc3QSEAoIZ3JvdXBfaWQYASABKAkSEQoEbmFtZRgCIAEoCUgAiAEBEhEKBG5vdGUYAyABKAlIAYgBARIqCgZsaW1pdHMYBCABKAsyGi5nYXRld2F5LmxpbWl0ZXIudjEuTGltaXRzEjAKBmFjY2VzcxgFIAEoCzIgLmdhdGV3YXkuaWRlbnRpdHkudjEuQWNjZXNzUnVsZXMSGQoRZXhwZWN0ZWRfcmV2aXNpb24YBiABKANCBwoFX25hbWVCBwoFX25vdGUiUgoTVXBkYXRlR3JvdXBSZXNwb25zZRIpCgVncm91cBgBIAEoCzIaLmdhdGV3YXkuaWRlbnRpdHkudjEuR3JvdXASEAoIY29uZmxpY3QYAiABKAgiJgoSRGVsZXRlR3JvdXBSZXF1ZXN0EhAKCGdyb3VwX2lkGAEgASgJIkAKE0RlbGV0ZUdyb3VwUmVzcG9uc2USKQoFZ3JvdXAYASABKAsyGi5nYXRld2F5LmlkZW50aXR5LnYxLkdyb3VwIiYKDlJlc29sdmVSZXF1ZXN0EhQKDHRva2VuX3NoYTI1NhgBIAEoDCI8Cg9SZXNvbHZlUmVzcG9uc2USKQoFdG9rZW4YASABKAsyGi5nYXRld2F5LmlkZW50aXR5LnYxLlRva2VuIvkBCgxJc3N1ZVJlcXVlc3QSLAoEa2luZBgBIAEoDjIeLmdhdGV3YXkuaWRlbnRpdHkudjEuVG9rZW5LaW5kEg0KBWxhYmVsGAIgASgJEioKBmxpbWl0cxgDIAEoCzIaLmdhdGV3YXkubGltaXRlci52MS5MaW1pdHMSDAoEbm90ZRgEIAEoCRIuCgpleHBpcmVzX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCghncm91cF9pZBgGIAEoCRIwCgZhY2Nlc3MYByABKAsyIC5nYXRld2F5LmlkZW50aXR5LnYxLkFjY2Vzc1J1bGVzIk4KDUlzc3VlUmVzcG9uc2USKQoFdG9rZW4YASABKAsyGi5nYXRld2F5LmlkZW50aXR5LnYxLlRva2VuEhIKCnRva2VuX3RleHQYAiABKAkiIQoNUmV2b2tlUmVxdWVzdBIQCgh0b2tlbl9pZBgBIAEoCSI7Cg5SZXZva2VSZXNwb25zZRIpCgV0b2tlbhgBIAEoCzIaLmdhdGV3YXkuaWRlbnRpdHkudjEuVG9rZW4ivgIKDVVwZGF0ZVJlcXVlc3QSEAoIdG9rZW5faWQYASABKAkSEgoFbGFiZWwYAiABKAlIAIgBARIqCgZsaW1pdHMYAyABKAsyGi5nYXRld2F5LmxpbWl0ZXIudjEuTGltaXRzEhEKBG5vdGUYBCABKAlIAYgBARIuCgpleHBpcmVzX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgxjbGVhcl9leHBpcnkYBiABKAgSGQoRZXhwZWN0ZWRfcmV2aXNpb24YByABKAMSFQoIZ3JvdXBfaWQYCCABKAlIAogBARIwCgZhY2Nlc3MYCSABKAsyIC5nYXRld2F5LmlkZW50aXR5LnYxLkFjY2Vzc1J1bGVzQggKBl9sYWJlbEIHCgVfbm90ZUILCglfZ3JvdXBfaWQiTQoOVXBkYXRlUmVzcG9uc2USKQoFdG9rZW4YASABKAsyGi5nYXRld2F5LmlkZW50aXR5LnYxLlRva2VuEhAKCGNvbmZsaWN0GAIgASgIIlYKDVJvdGF0ZVJlcXVlc3QSEAoIdG9rZW5faWQYASABKAkSGAoQa2VlcF9vbGRfc2Vjb25kcxgCIAEoDRIZChFleHBlY3RlZF9yZXZpc2lvbhgDIAEoAyJhCg5Sb3RhdGVSZXNwb25zZRIpCgV0b2tlbhgBIAEoCzIaLmdhdGV3YXkuaWRlbnRpdHkudjEuVG9rZW4SEgoKdG9rZW5fdGV4dBgCIAEoCRIQCghjb25mbGljdBgDIAEoCCKCAQoLTGlzdFJlcXVlc3QSFwoPaW5jbHVkZV9yZXZva2VkGAEgASgIEg4KBnNlYXJjaBgCIAEoCRIRCglwYWdlX3NpemUYAyABKA0SEgoKcGFnZV90b2tlbhgEIAEoCRIRCgl0b2tlbl9pZHMYBSADKAkSEAoIZ3JvdXBfaWQYBiABKAkiUwoMTGlzdFJlc3BvbnNlEioKBnRva2VucxgBIAMoCzIaLmdhdGV3YXkuaWRlbnRpdHkudjEuVG9rZW4SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIhUKE1dhdGNoQ2hhbmdlc1JlcXVlc3QiKQoUV2F0Y2hDaGFuZ2VzUmVzcG9uc2USEQoJdG9rZW5faWRzGAEgAygJKlgKCVRva2VuS2luZBIaChZUT0tFTl9LSU5EX1VOU1BFQ0lGSUVEEAASFgoSVE9LRU5fS0lORF9TRVJWSUNFEAESFwoTVE9LRU5fS0lORF9QRVJTT05BTBACMuQECg9JZGVudGl0eVNlcnZpY2USVAoHUmVzb2x2ZRIjLmdhdGV3YXkuaWRlbnRpdHkudjEuUmVzb2x2ZVJlcXVlc3QaJC5nYXRld2F5LmlkZW50aXR5LnYxLlJlc29sdmVSZXNwb25zZRJOCgVJc3N1ZRIhLmdhdGV3YXkuaWRlbnRpdHkudjEuSXNzdWVSZXF1ZXN0GiIuZ2F0ZXdheS5pZGVudGl0eS52MS5Jc3N1ZVJlc3BvbnNlElEKBlJldm9rZRIiLmdhdGV3YXkuaWRlbnRpdHkudjEuUmV2b2tlUmVxdWVzdBojLmdhdGV3YXkuaWRlbnRpdHkudjEuUmV2b2tlUmVzcG9uc2USUQoGVXBkYXRlEiIuZ2F0ZXdheS5pZGVudGl0eS52MS5VcGRhdGVSZXF1ZXN0GiMuZ2F0ZXdheS5pZGVudGl0eS52MS5VcGRhdGVSZXNwb25zZRJRCgZSb3RhdGUSIi5nYXRld2F5LmlkZW50aXR5LnYxLlJvdGF0ZVJlcXVlc3QaIy5nYXRld2F5LmlkZW50aXR5LnYxLlJvdGF0ZVJlc3BvbnNlEksKBExpc3QSIC5nYXRld2F5LmlkZW50aXR5LnYxLkxpc3RSZXF1ZXN0GiEuZ2F0ZXdheS5pZGVudGl0eS52MS5MaXN0UmVzcG9uc2USZQoMV2F0Y2hDaGFuZ2VzEiguZ2F0ZXdheS5pZGVudGl0eS52MS5XYXRjaENoYW5nZXNSZXF1ZXN0GikuZ2F0ZXdheS5pZGVudGl0eS52MS5XYXRjaENoYW5nZXNSZXNwb25zZTABMpMDCgxHcm91cFNlcnZpY2USYAoLQ3JlYXRlR3JvdXASJy5nYXRld2F5LmlkZW50aXR5LnYxLkNyZWF0ZUdyb3VwUmVxdWVzdBooLmdhdGV3YXkuaWRlbnRpdHkudjEuQ3JlYXRlR3JvdXBSZXNwb25zZRJdCgpMaXN0R3JvdXBzEiYuZ2F0ZXdheS5pZGVudGl0eS52MS5MaXN0R3JvdXBzUmVxdWVzdBonLmdhdGV3YXkuaWRlbnRpdHkudjEuTGlzdEdyb3Vwc1Jlc3BvbnNlEmAKC1VwZGF0ZUdyb3VwEicuZ2F0ZXdheS5pZGVudGl0eS52MS5VcGRhdGVHcm91cFJlcXVlc3QaKC5nYXRld2F5LmlkZW50aXR5LnYxLlVwZGF0ZUdyb3VwUmVzcG9uc2USYAoLRGVsZXRlR3JvdXASJy5nYXRld2F5LmlkZW50aXR5LnYxLkRlbGV0ZUdyb3VwUmVxdWVzdBooLmdhdGV3YXkuaWRlbnRpdHkudjEuRGVsZXRlR3JvdXBSZXNwb25zZWIGcHJvdG8z", [file_gateway_limiter_v1_limit, file_google_protobuf_timestamp]);
 
 /**
  * Describes the message gateway.identity.v1.Token.
@@ -20,102 +20,172 @@ export const TokenSchema = /*@__PURE__*/
   messageDesc(file_gateway_identity_v1_identity_service, 0);
 
 /**
+ * Describes the message gateway.identity.v1.AccessRules.
+ * Use `create(AccessRulesSchema)` to create a new message.
+ */
+export const AccessRulesSchema = /*@__PURE__*/
+  messageDesc(file_gateway_identity_v1_identity_service, 1);
+
+/**
+ * Describes the message gateway.identity.v1.Group.
+ * Use `create(GroupSchema)` to create a new message.
+ */
+export const GroupSchema = /*@__PURE__*/
+  messageDesc(file_gateway_identity_v1_identity_service, 2);
+
+/**
+ * Describes the message gateway.identity.v1.CreateGroupRequest.
+ * Use `create(CreateGroupRequestSchema)` to create a new message.
+ */
+export const CreateGroupRequestSchema = /*@__PURE__*/
+  messageDesc(file_gateway_identity_v1_identity_service, 3);
+
+/**
+ * Describes the message gateway.identity.v1.CreateGroupResponse.
+ * Use `create(CreateGroupResponseSchema)` to create a new message.
+ */
+export const CreateGroupResponseSchema = /*@__PURE__*/
+  messageDesc(file_gateway_identity_v1_identity_service, 4);
+
+/**
+ * Describes the message gateway.identity.v1.ListGroupsRequest.
+ * Use `create(ListGroupsRequestSchema)` to create a new message.
+ */
+export const ListGroupsRequestSchema = /*@__PURE__*/
+  messageDesc(file_gateway_identity_v1_identity_service, 5);
+
+/**
+ * Describes the message gateway.identity.v1.ListGroupsResponse.
+ * Use `create(ListGroupsResponseSchema)` to create a new message.
+ */
+export const ListGroupsResponseSchema = /*@__PURE__*/
+  messageDesc(file_gateway_identity_v1_identity_service, 6);
+
+/**
+ * Describes the message gateway.identity.v1.UpdateGroupRequest.
+ * Use `create(UpdateGroupRequestSchema)` to create a new message.
+ */
+export const UpdateGroupRequestSchema = /*@__PURE__*/
+  messageDesc(file_gateway_identity_v1_identity_service, 7);
+
+/**
+ * Describes the message gateway.identity.v1.UpdateGroupResponse.
+ * Use `create(UpdateGroupResponseSchema)` to create a new message.
+ */
+export const UpdateGroupResponseSchema = /*@__PURE__*/
+  messageDesc(file_gateway_identity_v1_identity_service, 8);
+
+/**
+ * Describes the message gateway.identity.v1.DeleteGroupRequest.
+ * Use `create(DeleteGroupRequestSchema)` to create a new message.
+ */
+export const DeleteGroupRequestSchema = /*@__PURE__*/
+  messageDesc(file_gateway_identity_v1_identity_service, 9);
+
+/**
+ * Describes the message gateway.identity.v1.DeleteGroupResponse.
+ * Use `create(DeleteGroupResponseSchema)` to create a new message.
+ */
+export const DeleteGroupResponseSchema = /*@__PURE__*/
+  messageDesc(file_gateway_identity_v1_identity_service, 10);
+
+/**
  * Describes the message gateway.identity.v1.ResolveRequest.
  * Use `create(ResolveRequestSchema)` to create a new message.
  */
 export const ResolveRequestSchema = /*@__PURE__*/
-  messageDesc(file_gateway_identity_v1_identity_service, 1);
+  messageDesc(file_gateway_identity_v1_identity_service, 11);
 
 /**
  * Describes the message gateway.identity.v1.ResolveResponse.
  * Use `create(ResolveResponseSchema)` to create a new message.
  */
 export const ResolveResponseSchema = /*@__PURE__*/
-  messageDesc(file_gateway_identity_v1_identity_service, 2);
+  messageDesc(file_gateway_identity_v1_identity_service, 12);
 
 /**
  * Describes the message gateway.identity.v1.IssueRequest.
  * Use `create(IssueRequestSchema)` to create a new message.
  */
 export const IssueRequestSchema = /*@__PURE__*/
-  messageDesc(file_gateway_identity_v1_identity_service, 3);
+  messageDesc(file_gateway_identity_v1_identity_service, 13);
 
 /**
  * Describes the message gateway.identity.v1.IssueResponse.
  * Use `create(IssueResponseSchema)` to create a new message.
  */
 export const IssueResponseSchema = /*@__PURE__*/
-  messageDesc(file_gateway_identity_v1_identity_service, 4);
+  messageDesc(file_gateway_identity_v1_identity_service, 14);
 
 /**
  * Describes the message gateway.identity.v1.RevokeRequest.
  * Use `create(RevokeRequestSchema)` to create a new message.
  */
 export const RevokeRequestSchema = /*@__PURE__*/
-  messageDesc(file_gateway_identity_v1_identity_service, 5);
+  messageDesc(file_gateway_identity_v1_identity_service, 15);
 
 /**
  * Describes the message gateway.identity.v1.RevokeResponse.
  * Use `create(RevokeResponseSchema)` to create a new message.
  */
 export const RevokeResponseSchema = /*@__PURE__*/
-  messageDesc(file_gateway_identity_v1_identity_service, 6);
+  messageDesc(file_gateway_identity_v1_identity_service, 16);
 
 /**
  * Describes the message gateway.identity.v1.UpdateRequest.
  * Use `create(UpdateRequestSchema)` to create a new message.
  */
 export const UpdateRequestSchema = /*@__PURE__*/
-  messageDesc(file_gateway_identity_v1_identity_service, 7);
+  messageDesc(file_gateway_identity_v1_identity_service, 17);
 
 /**
  * Describes the message gateway.identity.v1.UpdateResponse.
  * Use `create(UpdateResponseSchema)` to create a new message.
  */
 export const UpdateResponseSchema = /*@__PURE__*/
-  messageDesc(file_gateway_identity_v1_identity_service, 8);
+  messageDesc(file_gateway_identity_v1_identity_service, 18);
 
 /**
  * Describes the message gateway.identity.v1.RotateRequest.
  * Use `create(RotateRequestSchema)` to create a new message.
  */
 export const RotateRequestSchema = /*@__PURE__*/
-  messageDesc(file_gateway_identity_v1_identity_service, 9);
+  messageDesc(file_gateway_identity_v1_identity_service, 19);
 
 /**
  * Describes the message gateway.identity.v1.RotateResponse.
  * Use `create(RotateResponseSchema)` to create a new message.
  */
 export const RotateResponseSchema = /*@__PURE__*/
-  messageDesc(file_gateway_identity_v1_identity_service, 10);
+  messageDesc(file_gateway_identity_v1_identity_service, 20);
 
 /**
  * Describes the message gateway.identity.v1.ListRequest.
  * Use `create(ListRequestSchema)` to create a new message.
  */
 export const ListRequestSchema = /*@__PURE__*/
-  messageDesc(file_gateway_identity_v1_identity_service, 11);
+  messageDesc(file_gateway_identity_v1_identity_service, 21);
 
 /**
  * Describes the message gateway.identity.v1.ListResponse.
  * Use `create(ListResponseSchema)` to create a new message.
  */
 export const ListResponseSchema = /*@__PURE__*/
-  messageDesc(file_gateway_identity_v1_identity_service, 12);
+  messageDesc(file_gateway_identity_v1_identity_service, 22);
 
 /**
  * Describes the message gateway.identity.v1.WatchChangesRequest.
  * Use `create(WatchChangesRequestSchema)` to create a new message.
  */
 export const WatchChangesRequestSchema = /*@__PURE__*/
-  messageDesc(file_gateway_identity_v1_identity_service, 13);
+  messageDesc(file_gateway_identity_v1_identity_service, 23);
 
 /**
  * Describes the message gateway.identity.v1.WatchChangesResponse.
  * Use `create(WatchChangesResponseSchema)` to create a new message.
  */
 export const WatchChangesResponseSchema = /*@__PURE__*/
-  messageDesc(file_gateway_identity_v1_identity_service, 14);
+  messageDesc(file_gateway_identity_v1_identity_service, 24);
 
 /**
  * Describes the enum gateway.identity.v1.TokenKind.
@@ -136,4 +206,12 @@ export const TokenKind = /*@__PURE__*/
  */
 export const IdentityService = /*@__PURE__*/
   serviceDesc(file_gateway_identity_v1_identity_service, 0);
+
+/**
+ * Groups of tokens that share limits, a budget and access rules.
+ *
+ * @generated from service gateway.identity.v1.GroupService
+ */
+export const GroupService = /*@__PURE__*/
+  serviceDesc(file_gateway_identity_v1_identity_service, 1);
 

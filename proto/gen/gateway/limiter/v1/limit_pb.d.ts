@@ -31,6 +31,20 @@ export declare type Limits = Message<"gateway.limiter.v1.Limits"> & {
    * @generated from field: optional int64 tokens_per_day = 2;
    */
   tokensPerDay?: bigint | undefined;
+
+  /**
+   * Requests at the same time. Absent: not limited; 0: nothing is admitted.
+   *
+   * @generated from field: optional uint32 concurrent_requests = 3;
+   */
+  concurrentRequests?: number | undefined;
+
+  /**
+   * Money per period. Absent: not limited.
+   *
+   * @generated from field: gateway.limiter.v1.Budget budget = 4;
+   */
+  budget?: Budget | undefined;
 };
 
 /**
@@ -38,6 +52,31 @@ export declare type Limits = Message<"gateway.limiter.v1.Limits"> & {
  * Use `create(LimitsSchema)` to create a new message.
  */
 export declare const LimitsSchema: GenMessage<Limits>;
+
+/**
+ * An amount of money that requests may cost together in a period.
+ *
+ * @generated from message gateway.limiter.v1.Budget
+ */
+export declare type Budget = Message<"gateway.limiter.v1.Budget"> & {
+  /**
+   * In millionths of the currency: 1,250,000 is 1.25. 0: nothing is admitted.
+   *
+   * @generated from field: int64 amount_micros = 1;
+   */
+  amountMicros: bigint;
+
+  /**
+   * @generated from field: gateway.limiter.v1.BudgetPeriod period = 2;
+   */
+  period: BudgetPeriod;
+};
+
+/**
+ * Describes the message gateway.limiter.v1.Budget.
+ * Use `create(BudgetSchema)` to create a new message.
+ */
+export declare const BudgetSchema: GenMessage<Budget>;
 
 /**
  * The sliding window of requests after the call.
@@ -122,6 +161,77 @@ export declare type TokenBudget = Message<"gateway.limiter.v1.TokenBudget"> & {
 export declare const TokenBudgetSchema: GenMessage<TokenBudget>;
 
 /**
+ * The budget of the current period, before the request.
+ *
+ * @generated from message gateway.limiter.v1.BudgetStatus
+ */
+export declare type BudgetStatus = Message<"gateway.limiter.v1.BudgetStatus"> & {
+  /**
+   * @generated from field: int64 amount_micros = 1;
+   */
+  amountMicros: bigint;
+
+  /**
+   * What ended requests cost.
+   *
+   * @generated from field: int64 spent_micros = 2;
+   */
+  spentMicros: bigint;
+
+  /**
+   * What running requests have reserved.
+   *
+   * @generated from field: int64 reserved_micros = 3;
+   */
+  reservedMicros: bigint;
+
+  /**
+   * The local day on which the period began, "2026-11-01".
+   *
+   * @generated from field: string first_day = 4;
+   */
+  firstDay: string;
+
+  /**
+   * The local midnight at which the next period begins.
+   *
+   * @generated from field: google.protobuf.Timestamp resets_at = 5;
+   */
+  resetsAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message gateway.limiter.v1.BudgetStatus.
+ * Use `create(BudgetStatusSchema)` to create a new message.
+ */
+export declare const BudgetStatusSchema: GenMessage<BudgetStatus>;
+
+/**
+ * The requests of a key that are running.
+ *
+ * @generated from message gateway.limiter.v1.Concurrency
+ */
+export declare type Concurrency = Message<"gateway.limiter.v1.Concurrency"> & {
+  /**
+   * @generated from field: uint32 limit = 1;
+   */
+  limit: number;
+
+  /**
+   * Includes this request if it was admitted.
+   *
+   * @generated from field: uint32 running = 2;
+   */
+  running: number;
+};
+
+/**
+ * Describes the message gateway.limiter.v1.Concurrency.
+ * Use `create(ConcurrencySchema)` to create a new message.
+ */
+export declare const ConcurrencySchema: GenMessage<Concurrency>;
+
+/**
  * What the limiter knows about a key.
  *
  * @generated from message gateway.limiter.v1.LimitStatus
@@ -154,6 +264,20 @@ export declare type LimitStatus = Message<"gateway.limiter.v1.LimitStatus"> & {
    * @generated from field: bool degraded = 4;
    */
   degraded: boolean;
+
+  /**
+   * Absent when there is no budget.
+   *
+   * @generated from field: gateway.limiter.v1.BudgetStatus budget = 5;
+   */
+  budget?: BudgetStatus | undefined;
+
+  /**
+   * Absent when concurrent_requests is not set.
+   *
+   * @generated from field: gateway.limiter.v1.Concurrency concurrency = 6;
+   */
+  concurrency?: Concurrency | undefined;
 };
 
 /**
@@ -169,15 +293,17 @@ export declare const LimitStatusSchema: GenMessage<LimitStatus>;
  */
 export declare type Refusal = Message<"gateway.limiter.v1.Refusal"> & {
   /**
-   * The limit that was reached. If both were, the one that resets later.
+   * The limit that was reached. If several were, the one that resets last.
    *
    * @generated from field: gateway.limiter.v1.LimitName limit = 1;
    */
   limit: LimitName;
 
   /**
-   * When the same request can be admitted. With a limit of 0 it is not admitted then either: the
-   * time is 60 seconds from now for requests, and the next local midnight for tokens.
+   * When the same request can be admitted. For concurrency, and for a budget that is only reserved,
+   * it is one second from now: it depends on when other requests end. With a limit of 0 it is not
+   * admitted then either: the time is 60 seconds from now for requests, and the next local midnight
+   * for tokens.
    *
    * @generated from field: google.protobuf.Timestamp retry_at = 2;
    */
@@ -191,6 +317,40 @@ export declare type Refusal = Message<"gateway.limiter.v1.Refusal"> & {
 export declare const RefusalSchema: GenMessage<Refusal>;
 
 /**
+ * Periods begin and end at local midnight (Europe/Amsterdam).
+ *
+ * @generated from enum gateway.limiter.v1.BudgetPeriod
+ */
+export enum BudgetPeriod {
+  /**
+   * @generated from enum value: BUDGET_PERIOD_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * @generated from enum value: BUDGET_PERIOD_DAY = 1;
+   */
+  DAY = 1,
+
+  /**
+   * From Monday to Sunday, as in ISO 8601.
+   *
+   * @generated from enum value: BUDGET_PERIOD_WEEK = 2;
+   */
+  WEEK = 2,
+
+  /**
+   * @generated from enum value: BUDGET_PERIOD_MONTH = 3;
+   */
+  MONTH = 3,
+}
+
+/**
+ * Describes the enum gateway.limiter.v1.BudgetPeriod.
+ */
+export declare const BudgetPeriodSchema: GenEnum<BudgetPeriod>;
+
+/**
  * The limits that apply to a request.
  *
  * @generated from enum gateway.limiter.v1.CostKind
@@ -202,15 +362,15 @@ export enum CostKind {
   UNSPECIFIED = 0,
 
   /**
-   * Both limits: an ordinary request.
+   * All limits: an ordinary request.
    *
    * @generated from enum value: COST_KIND_REQUEST_AND_TOKENS = 1;
    */
   REQUEST_AND_TOKENS = 1,
 
   /**
-   * Requests per minute only: token counting, model listing. The day budget is reported but never
-   * refuses.
+   * Requests per minute only: token counting, model listing. The other limits are reported but
+   * never refuse.
    *
    * @generated from enum value: COST_KIND_REQUEST_ONLY = 2;
    */
@@ -246,6 +406,34 @@ export enum LimitName {
    * @generated from enum value: LIMIT_NAME_TOKENS_PER_DAY = 2;
    */
   TOKENS_PER_DAY = 2,
+
+  /**
+   * group_requests_per_minute
+   *
+   * @generated from enum value: LIMIT_NAME_GROUP_REQUESTS_PER_MINUTE = 3;
+   */
+  GROUP_REQUESTS_PER_MINUTE = 3,
+
+  /**
+   * group_tokens_per_day
+   *
+   * @generated from enum value: LIMIT_NAME_GROUP_TOKENS_PER_DAY = 4;
+   */
+  GROUP_TOKENS_PER_DAY = 4,
+
+  /**
+   * budget
+   *
+   * @generated from enum value: LIMIT_NAME_BUDGET = 5;
+   */
+  BUDGET = 5,
+
+  /**
+   * concurrency
+   *
+   * @generated from enum value: LIMIT_NAME_CONCURRENCY = 6;
+   */
+  CONCURRENCY = 6,
 }
 
 /**

@@ -9,7 +9,7 @@ import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
  * Describes the file gateway/limiter/v1/limit.proto.
  */
 export const file_gateway_limiter_v1_limit = /*@__PURE__*/
-  fileDesc("Ch5nYXRld2F5L2xpbWl0ZXIvdjEvbGltaXQucHJvdG8SEmdhdGV3YXkubGltaXRlci52MSJyCgZMaW1pdHMSIAoTcmVxdWVzdHNfcGVyX21pbnV0ZRgBIAEoDUgAiAEBEhsKDnRva2Vuc19wZXJfZGF5GAIgASgDSAGIAQFCFgoUX3JlcXVlc3RzX3Blcl9taW51dGVCEQoPX3Rva2Vuc19wZXJfZGF5IsABCg1SZXF1ZXN0V2luZG93Eg0KBWxpbWl0GAEgASgNEhEKCXJlbWFpbmluZxgCIAEoDRIsCghlbXB0eV9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMbmV4dF9zbG90X2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBItCglyZXNldHNfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIl4KC1Rva2VuQnVkZ2V0Eg0KBWxpbWl0GAEgASgDEhEKCXJlbWFpbmluZxgCIAEoAxItCglyZXNldHNfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIpgBCgtMaW1pdFN0YXR1cxIzCghyZXF1ZXN0cxgBIAEoCzIhLmdhdGV3YXkubGltaXRlci52MS5SZXF1ZXN0V2luZG93Ei8KBnRva2VucxgCIAEoCzIfLmdhdGV3YXkubGltaXRlci52MS5Ub2tlbkJ1ZGdldBIRCglsb2NhbF9kYXkYAyABKAkSEAoIZGVncmFkZWQYBCABKAgiZQoHUmVmdXNhbBIsCgVsaW1pdBgBIAEoDjIdLmdhdGV3YXkubGltaXRlci52MS5MaW1pdE5hbWUSLAoIcmV0cnlfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wKmMKCENvc3RLaW5kEhkKFUNPU1RfS0lORF9VTlNQRUNJRklFRBAAEiAKHENPU1RfS0lORF9SRVFVRVNUX0FORF9UT0tFTlMQARIaChZDT1NUX0tJTkRfUkVRVUVTVF9PTkxZEAIqagoJTGltaXROYW1lEhoKFkxJTUlUX05BTUVfVU5TUEVDSUZJRUQQABIiCh5MSU1JVF9OQU1FX1JFUVVFU1RTX1BFUl9NSU5VVEUQARIdChlMSU1JVF9OQU1FX1RPS0VOU19QRVJfREFZEAJiBnByb3RvMw", [file_google_protobuf_timestamp]);
+  fileDesc("Ch5nYXRld2F5L2xpbWl0ZXIvdjEvbGltaXQucHJvdG8SEmdhdGV3YXkubGltaXRlci52MSLYAQoGTGltaXRzEiAKE3JlcXVlc3RzX3Blcl9taW51dGUYASABKA1IAIgBARIbCg50b2tlbnNfcGVyX2RheRgCIAEoA0gBiAEBEiAKE2NvbmN1cnJlbnRfcmVxdWVzdHMYAyABKA1IAogBARIqCgZidWRnZXQYBCABKAsyGi5nYXRld2F5LmxpbWl0ZXIudjEuQnVkZ2V0QhYKFF9yZXF1ZXN0c19wZXJfbWludXRlQhEKD190b2tlbnNfcGVyX2RheUIWChRfY29uY3VycmVudF9yZXF1ZXN0cyJRCgZCdWRnZXQSFQoNYW1vdW50X21pY3JvcxgBIAEoAxIwCgZwZXJpb2QYAiABKA4yIC5nYXRld2F5LmxpbWl0ZXIudjEuQnVkZ2V0UGVyaW9kIsABCg1SZXF1ZXN0V2luZG93Eg0KBWxpbWl0GAEgASgNEhEKCXJlbWFpbmluZxgCIAEoDRIsCghlbXB0eV9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMbmV4dF9zbG90X2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBItCglyZXNldHNfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIl4KC1Rva2VuQnVkZ2V0Eg0KBWxpbWl0GAEgASgDEhEKCXJlbWFpbmluZxgCIAEoAxItCglyZXNldHNfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIpYBCgxCdWRnZXRTdGF0dXMSFQoNYW1vdW50X21pY3JvcxgBIAEoAxIUCgxzcGVudF9taWNyb3MYAiABKAMSFwoPcmVzZXJ2ZWRfbWljcm9zGAMgASgDEhEKCWZpcnN0X2RheRgEIAEoCRItCglyZXNldHNfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIi0KC0NvbmN1cnJlbmN5Eg0KBWxpbWl0GAEgASgNEg8KB3J1bm5pbmcYAiABKA0igAIKC0xpbWl0U3RhdHVzEjMKCHJlcXVlc3RzGAEgASgLMiEuZ2F0ZXdheS5saW1pdGVyLnYxLlJlcXVlc3RXaW5kb3cSLwoGdG9rZW5zGAIgASgLMh8uZ2F0ZXdheS5saW1pdGVyLnYxLlRva2VuQnVkZ2V0EhEKCWxvY2FsX2RheRgDIAEoCRIQCghkZWdyYWRlZBgEIAEoCBIwCgZidWRnZXQYBSABKAsyIC5nYXRld2F5LmxpbWl0ZXIudjEuQnVkZ2V0U3RhdHVzEjQKC2NvbmN1cnJlbmN5GAYgASgLMh8uZ2F0ZXdheS5saW1pdGVyLnYxLkNvbmN1cnJlbmN5ImUKB1JlZnVzYWwSLAoFbGltaXQYASABKA4yHS5nYXRld2F5LmxpbWl0ZXIudjEuTGltaXROYW1lEiwKCHJldHJ5X2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCp1CgxCdWRnZXRQZXJpb2QSHQoZQlVER0VUX1BFUklPRF9VTlNQRUNJRklFRBAAEhUKEUJVREdFVF9QRVJJT0RfREFZEAESFgoSQlVER0VUX1BFUklPRF9XRUVLEAISFwoTQlVER0VUX1BFUklPRF9NT05USBADKmMKCENvc3RLaW5kEhkKFUNPU1RfS0lORF9VTlNQRUNJRklFRBAAEiAKHENPU1RfS0lORF9SRVFVRVNUX0FORF9UT0tFTlMQARIaChZDT1NUX0tJTkRfUkVRVUVTVF9PTkxZEAIq7AEKCUxpbWl0TmFtZRIaChZMSU1JVF9OQU1FX1VOU1BFQ0lGSUVEEAASIgoeTElNSVRfTkFNRV9SRVFVRVNUU19QRVJfTUlOVVRFEAESHQoZTElNSVRfTkFNRV9UT0tFTlNfUEVSX0RBWRACEigKJExJTUlUX05BTUVfR1JPVVBfUkVRVUVTVFNfUEVSX01JTlVURRADEiMKH0xJTUlUX05BTUVfR1JPVVBfVE9LRU5TX1BFUl9EQVkQBBIVChFMSU1JVF9OQU1FX0JVREdFVBAFEhoKFkxJTUlUX05BTUVfQ09OQ1VSUkVOQ1kQBmIGcHJvdG8z", [file_google_protobuf_timestamp]);
 
 /**
  * Describes the message gateway.limiter.v1.Limits.
@@ -19,38 +19,73 @@ export const LimitsSchema = /*@__PURE__*/
   messageDesc(file_gateway_limiter_v1_limit, 0);
 
 /**
+ * Describes the message gateway.limiter.v1.Budget.
+ * Use `create(BudgetSchema)` to create a new message.
+ */
+export const BudgetSchema = /*@__PURE__*/
+  messageDesc(file_gateway_limiter_v1_limit, 1);
+
+/**
  * Describes the message gateway.limiter.v1.RequestWindow.
  * Use `create(RequestWindowSchema)` to create a new message.
  */
 export const RequestWindowSchema = /*@__PURE__*/
-  messageDesc(file_gateway_limiter_v1_limit, 1);
+  messageDesc(file_gateway_limiter_v1_limit, 2);
 
 /**
  * Describes the message gateway.limiter.v1.TokenBudget.
  * Use `create(TokenBudgetSchema)` to create a new message.
  */
 export const TokenBudgetSchema = /*@__PURE__*/
-  messageDesc(file_gateway_limiter_v1_limit, 2);
+  messageDesc(file_gateway_limiter_v1_limit, 3);
+
+/**
+ * Describes the message gateway.limiter.v1.BudgetStatus.
+ * Use `create(BudgetStatusSchema)` to create a new message.
+ */
+export const BudgetStatusSchema = /*@__PURE__*/
+  messageDesc(file_gateway_limiter_v1_limit, 4);
+
+/**
+ * Describes the message gateway.limiter.v1.Concurrency.
+ * Use `create(ConcurrencySchema)` to create a new message.
+ */
+export const ConcurrencySchema = /*@__PURE__*/
+  messageDesc(file_gateway_limiter_v1_limit, 5);
 
 /**
  * Describes the message gateway.limiter.v1.LimitStatus.
  * Use `create(LimitStatusSchema)` to create a new message.
  */
 export const LimitStatusSchema = /*@__PURE__*/
-  messageDesc(file_gateway_limiter_v1_limit, 3);
+  messageDesc(file_gateway_limiter_v1_limit, 6);
 
 /**
  * Describes the message gateway.limiter.v1.Refusal.
  * Use `create(RefusalSchema)` to create a new message.
  */
 export const RefusalSchema = /*@__PURE__*/
-  messageDesc(file_gateway_limiter_v1_limit, 4);
+  messageDesc(file_gateway_limiter_v1_limit, 7);
+
+/**
+ * Describes the enum gateway.limiter.v1.BudgetPeriod.
+ */
+export const BudgetPeriodSchema = /*@__PURE__*/
+  enumDesc(file_gateway_limiter_v1_limit, 0);
+
+/**
+ * Periods begin and end at local midnight (Europe/Amsterdam).
+ *
+ * @generated from enum gateway.limiter.v1.BudgetPeriod
+ */
+export const BudgetPeriod = /*@__PURE__*/
+  tsEnum(BudgetPeriodSchema);
 
 /**
  * Describes the enum gateway.limiter.v1.CostKind.
  */
 export const CostKindSchema = /*@__PURE__*/
-  enumDesc(file_gateway_limiter_v1_limit, 0);
+  enumDesc(file_gateway_limiter_v1_limit, 1);
 
 /**
  * The limits that apply to a request.
@@ -64,7 +99,7 @@ export const CostKind = /*@__PURE__*/
  * Describes the enum gateway.limiter.v1.LimitName.
  */
 export const LimitNameSchema = /*@__PURE__*/
-  enumDesc(file_gateway_limiter_v1_limit, 1);
+  enumDesc(file_gateway_limiter_v1_limit, 2);
 
 /**
  * A limit by its public name.

@@ -17,7 +17,7 @@ export declare const file_gateway_limiter_v1_limiter_service: GenFile;
  */
 export declare type ReconcileDayRequest = Message<"gateway.limiter.v1.ReconcileDayRequest"> & {
   /**
-   * "token:<id>"
+   * "token:<id>" or "group:<id>"
    *
    * @generated from field: string key = 1;
    */
@@ -99,6 +99,14 @@ export declare type AdmitRequest = Message<"gateway.limiter.v1.AdmitRequest"> & 
    * @generated from field: gateway.limiter.v1.CostKind cost_kind = 4;
    */
   costKind: CostKind;
+
+  /**
+   * The group that the key belongs to. Absent: none. A key that changes its group starts with empty
+   * windows.
+   *
+   * @generated from field: gateway.limiter.v1.LimitedGroup group = 5;
+   */
+  group?: LimitedGroup | undefined;
 };
 
 /**
@@ -106,6 +114,31 @@ export declare type AdmitRequest = Message<"gateway.limiter.v1.AdmitRequest"> & 
  * Use `create(AdmitRequestSchema)` to create a new message.
  */
 export declare const AdmitRequestSchema: GenMessage<AdmitRequest>;
+
+/**
+ * A group of keys that share limits.
+ *
+ * @generated from message gateway.limiter.v1.LimitedGroup
+ */
+export declare type LimitedGroup = Message<"gateway.limiter.v1.LimitedGroup"> & {
+  /**
+   * "group:<id>". The same rules apply as to a key.
+   *
+   * @generated from field: string key = 1;
+   */
+  key: string;
+
+  /**
+   * @generated from field: gateway.limiter.v1.Limits limits = 2;
+   */
+  limits?: Limits | undefined;
+};
+
+/**
+ * Describes the message gateway.limiter.v1.LimitedGroup.
+ * Use `create(LimitedGroupSchema)` to create a new message.
+ */
+export declare const LimitedGroupSchema: GenMessage<LimitedGroup>;
 
 /**
  * @generated from message gateway.limiter.v1.AdmitResponse
@@ -122,6 +155,13 @@ export declare type AdmitResponse = Message<"gateway.limiter.v1.AdmitResponse"> 
    * @generated from field: gateway.limiter.v1.Refusal refusal = 2;
    */
   refusal?: Refusal | undefined;
+
+  /**
+   * Absent without a group.
+   *
+   * @generated from field: gateway.limiter.v1.LimitStatus group_status = 3;
+   */
+  groupStatus?: LimitStatus | undefined;
 };
 
 /**
@@ -157,6 +197,27 @@ export declare type SettleRequest = Message<"gateway.limiter.v1.SettleRequest"> 
    * @generated from field: int64 tokens = 4;
    */
   tokens: bigint;
+
+  /**
+   * The group as in Admit; of its limits only the budget's period counts. Absent: none.
+   *
+   * @generated from field: gateway.limiter.v1.LimitedGroup group = 5;
+   */
+  group?: LimitedGroup | undefined;
+
+  /**
+   * What the request cost. 0: nothing, or unknown.
+   *
+   * @generated from field: int64 cost_micros = 6;
+   */
+  costMicros: bigint;
+
+  /**
+   * True: the request has ended. It frees its place and what it reserved.
+   *
+   * @generated from field: bool ended = 7;
+   */
+  ended: boolean;
 };
 
 /**
@@ -164,6 +225,141 @@ export declare type SettleRequest = Message<"gateway.limiter.v1.SettleRequest"> 
  * Use `create(SettleRequestSchema)` to create a new message.
  */
 export declare const SettleRequestSchema: GenMessage<SettleRequest>;
+
+/**
+ * @generated from message gateway.limiter.v1.ReserveRequest
+ */
+export declare type ReserveRequest = Message<"gateway.limiter.v1.ReserveRequest"> & {
+  /**
+   * @generated from field: string key = 1;
+   */
+  key: string;
+
+  /**
+   * @generated from field: string request_id = 2;
+   */
+  requestId: string;
+
+  /**
+   * @generated from field: gateway.limiter.v1.Limits limits = 3;
+   */
+  limits?: Limits | undefined;
+
+  /**
+   * @generated from field: gateway.limiter.v1.LimitedGroup group = 4;
+   */
+  group?: LimitedGroup | undefined;
+
+  /**
+   * The local_day in Admit's answer: the period of the budget contains it.
+   *
+   * @generated from field: string local_day = 5;
+   */
+  localDay: string;
+
+  /**
+   * What the request can cost. A request is refused if the budget lacks room for it.
+   *
+   * @generated from field: int64 cost_micros = 6;
+   */
+  costMicros: bigint;
+};
+
+/**
+ * Describes the message gateway.limiter.v1.ReserveRequest.
+ * Use `create(ReserveRequestSchema)` to create a new message.
+ */
+export declare const ReserveRequestSchema: GenMessage<ReserveRequest>;
+
+/**
+ * @generated from message gateway.limiter.v1.ReserveResponse
+ */
+export declare type ReserveResponse = Message<"gateway.limiter.v1.ReserveResponse"> & {
+  /**
+   * Absent when the request may run.
+   *
+   * @generated from field: gateway.limiter.v1.Refusal refusal = 1;
+   */
+  refusal?: Refusal | undefined;
+};
+
+/**
+ * Describes the message gateway.limiter.v1.ReserveResponse.
+ * Use `create(ReserveResponseSchema)` to create a new message.
+ */
+export declare const ReserveResponseSchema: GenMessage<ReserveResponse>;
+
+/**
+ * @generated from message gateway.limiter.v1.RenewRequest
+ */
+export declare type RenewRequest = Message<"gateway.limiter.v1.RenewRequest"> & {
+  /**
+   * At most 1,000.
+   *
+   * @generated from field: repeated gateway.limiter.v1.RunningRequest running = 1;
+   */
+  running: RunningRequest[];
+};
+
+/**
+ * Describes the message gateway.limiter.v1.RenewRequest.
+ * Use `create(RenewRequestSchema)` to create a new message.
+ */
+export declare const RenewRequestSchema: GenMessage<RenewRequest>;
+
+/**
+ * @generated from message gateway.limiter.v1.RunningRequest
+ */
+export declare type RunningRequest = Message<"gateway.limiter.v1.RunningRequest"> & {
+  /**
+   * @generated from field: string key = 1;
+   */
+  key: string;
+
+  /**
+   * Empty: the key belongs to no group.
+   *
+   * @generated from field: string group_key = 2;
+   */
+  groupKey: string;
+
+  /**
+   * @generated from field: string request_id = 3;
+   */
+  requestId: string;
+
+  /**
+   * Whether the key has a limit of concurrent requests.
+   *
+   * @generated from field: bool in_key = 4;
+   */
+  inKey: boolean;
+
+  /**
+   * Whether its group has one.
+   *
+   * @generated from field: bool in_group = 5;
+   */
+  inGroup: boolean;
+};
+
+/**
+ * Describes the message gateway.limiter.v1.RunningRequest.
+ * Use `create(RunningRequestSchema)` to create a new message.
+ */
+export declare const RunningRequestSchema: GenMessage<RunningRequest>;
+
+/**
+ * @generated from message gateway.limiter.v1.RenewResponse
+ */
+export declare type RenewResponse = Message<"gateway.limiter.v1.RenewResponse"> & {
+};
+
+/**
+ * Describes the message gateway.limiter.v1.RenewResponse.
+ * Use `create(RenewResponseSchema)` to create a new message.
+ */
+export declare const RenewResponseSchema: GenMessage<RenewResponse>;
 
 /**
  * @generated from message gateway.limiter.v1.SettleResponse
@@ -175,6 +371,20 @@ export declare type SettleResponse = Message<"gateway.limiter.v1.SettleResponse"
    * @generated from field: int64 used_tokens = 1;
    */
   usedTokens: bigint;
+
+  /**
+   * The same of its group. 0 without a group.
+   *
+   * @generated from field: int64 group_used_tokens = 2;
+   */
+  groupUsedTokens: bigint;
+
+  /**
+   * What the group spent in the budget's period, including this request. 0 without a budget.
+   *
+   * @generated from field: int64 group_spent_micros = 3;
+   */
+  groupSpentMicros: bigint;
 };
 
 /**
@@ -196,6 +406,11 @@ export declare type PeekRequest = Message<"gateway.limiter.v1.PeekRequest"> & {
    * @generated from field: gateway.limiter.v1.Limits limits = 2;
    */
   limits?: Limits | undefined;
+
+  /**
+   * @generated from field: gateway.limiter.v1.LimitedGroup group = 3;
+   */
+  group?: LimitedGroup | undefined;
 };
 
 /**
@@ -212,6 +427,13 @@ export declare type PeekResponse = Message<"gateway.limiter.v1.PeekResponse"> & 
    * @generated from field: gateway.limiter.v1.LimitStatus status = 1;
    */
   status?: LimitStatus | undefined;
+
+  /**
+   * Absent without a group.
+   *
+   * @generated from field: gateway.limiter.v1.LimitStatus group_status = 2;
+   */
+  groupStatus?: LimitStatus | undefined;
 };
 
 /**
@@ -316,6 +538,13 @@ export declare type OwnAdmission = Message<"gateway.limiter.v1.OwnAdmission"> & 
    * @generated from field: uint32 age_ms = 3;
    */
   ageMs: number;
+
+  /**
+   * The key of the group. Empty: none.
+   *
+   * @generated from field: string group_key = 4;
+   */
+  groupKey: string;
 };
 
 /**
@@ -371,7 +600,8 @@ export declare type HeartbeatResponse = Message<"gateway.limiter.v1.HeartbeatRes
 export declare const HeartbeatResponseSchema: GenMessage<HeartbeatResponse>;
 
 /**
- * Enforces requests per minute and tokens per day for any key, exactly.
+ * Enforces requests per minute, tokens per day, requests at a time and a budget in money, exactly,
+ * for any key and for the group that shares limits with it.
  *
  * Every call may be repeated with the same request id without counting twice.
  *
@@ -386,8 +616,9 @@ export declare const HeartbeatResponseSchema: GenMessage<HeartbeatResponse>;
  */
 export declare const LimiterService: GenService<{
   /**
-   * Decides both limits in one atomic step, and takes a slot of the minute window when it admits. A
-   * refused request changes nothing. A refusal is an answer, not an error.
+   * Decides all limits of the key and of its group in one atomic step, and takes a slot of their
+   * minute windows and a place among their running requests when it admits. A refused request
+   * changes nothing. A refusal is an answer, not an error.
    *
    * @generated from rpc gateway.limiter.v1.LimiterService.Admit
    */
@@ -407,6 +638,29 @@ export declare const LimiterService: GenService<{
     methodKind: "unary";
     input: typeof SettleRequestSchema;
     output: typeof SettleResponseSchema;
+  },
+  /**
+   * Reserves what an admitted request can cost in the budget of its key and of its group, until it
+   * is settled. A refusal also takes back the request's slots and places: as if it had not been
+   * admitted. Without a budget nothing is reserved.
+   *
+   * @generated from rpc gateway.limiter.v1.LimiterService.Reserve
+   */
+  reserve: {
+    methodKind: "unary";
+    input: typeof ReserveRequestSchema;
+    output: typeof ReserveResponseSchema;
+  },
+  /**
+   * Keeps the places of running requests: a place is freed 15 seconds after it was taken or last
+   * renewed. A place that was freed too early is taken again, even beyond the limit.
+   *
+   * @generated from rpc gateway.limiter.v1.LimiterService.Renew
+   */
+  renew: {
+    methodKind: "unary";
+    input: typeof RenewRequestSchema;
+    output: typeof RenewResponseSchema;
   },
   /**
    * Reads both limits and changes nothing.

@@ -10,7 +10,7 @@ import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
  * Describes the file gateway/limiter/v1/limiter_service.proto.
  */
 export const file_gateway_limiter_v1_limiter_service = /*@__PURE__*/
-  fileDesc("CihnYXRld2F5L2xpbWl0ZXIvdjEvbGltaXRlcl9zZXJ2aWNlLnByb3RvEhJnYXRld2F5LmxpbWl0ZXIudjEiNQoTUmVjb25jaWxlRGF5UmVxdWVzdBILCgNrZXkYASABKAkSEQoJbG9jYWxfZGF5GAIgASgJIoEBChRSZWNvbmNpbGVEYXlSZXNwb25zZRIfChJ1c2VkX3Rva2Vuc19iZWZvcmUYASABKANIAIgBARIZChF1c2VkX3Rva2Vuc19hZnRlchgCIAEoAxIWCg5wZW5kaW5nX3Rva2VucxgDIAEoA0IVChNfdXNlZF90b2tlbnNfYmVmb3JlIowBCgxBZG1pdFJlcXVlc3QSCwoDa2V5GAEgASgJEhIKCnJlcXVlc3RfaWQYAiABKAkSKgoGbGltaXRzGAMgASgLMhouZ2F0ZXdheS5saW1pdGVyLnYxLkxpbWl0cxIvCgljb3N0X2tpbmQYBCABKA4yHC5nYXRld2F5LmxpbWl0ZXIudjEuQ29zdEtpbmQibgoNQWRtaXRSZXNwb25zZRIvCgZzdGF0dXMYASABKAsyHy5nYXRld2F5LmxpbWl0ZXIudjEuTGltaXRTdGF0dXMSLAoHcmVmdXNhbBgCIAEoCzIbLmdhdGV3YXkubGltaXRlci52MS5SZWZ1c2FsIlMKDVNldHRsZVJlcXVlc3QSCwoDa2V5GAEgASgJEhIKCnJlcXVlc3RfaWQYAiABKAkSEQoJbG9jYWxfZGF5GAMgASgJEg4KBnRva2VucxgEIAEoAyIlCg5TZXR0bGVSZXNwb25zZRITCgt1c2VkX3Rva2VucxgBIAEoAyJGCgtQZWVrUmVxdWVzdBILCgNrZXkYASABKAkSKgoGbGltaXRzGAIgASgLMhouZ2F0ZXdheS5saW1pdGVyLnYxLkxpbWl0cyI/CgxQZWVrUmVzcG9uc2USLwoGc3RhdHVzGAEgASgLMh8uZ2F0ZXdheS5saW1pdGVyLnYxLkxpbWl0U3RhdHVzIkYKEkFkbWl0U3RyZWFtUmVxdWVzdBIwCgZjaGVja3MYASADKAsyIC5nYXRld2F5LmxpbWl0ZXIudjEuQWRtaXRSZXF1ZXN0IksKE0FkbWl0U3RyZWFtUmVzcG9uc2USNAoJZGVjaXNpb25zGAEgAygLMiEuZ2F0ZXdheS5saW1pdGVyLnYxLkFkbWl0UmVzcG9uc2UioQEKEEhlYXJ0YmVhdFJlcXVlc3QSDQoFZ3JvdXAYASABKAkSEgoKcmVwbGljYV9pZBgCIAEoCRI0CgphZG1pc3Npb25zGAMgAygLMiAuZ2F0ZXdheS5saW1pdGVyLnYxLk93bkFkbWlzc2lvbhI0ChBsYXN0X2Fuc3dlcmVkX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCI/CgxPd25BZG1pc3Npb24SCwoDa2V5GAEgASgJEhIKCnJlcXVlc3RfaWQYAiABKAkSDgoGYWdlX21zGAMgASgNIpYBChFIZWFydGJlYXRSZXNwb25zZRIVCghyZXBsaWNhcxgBIAEoDUgAiAEBEhAKCHBvc2l0aW9uGAIgASgNEhoKEmxvbmdlc3Rfc2lsZW5jZV9tcxgDIAEoDRIvCgthbnN3ZXJlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCCwoJX3JlcGxpY2FzMrgDCg5MaW1pdGVyU2VydmljZRJMCgVBZG1pdBIgLmdhdGV3YXkubGltaXRlci52MS5BZG1pdFJlcXVlc3QaIS5nYXRld2F5LmxpbWl0ZXIudjEuQWRtaXRSZXNwb25zZRJPCgZTZXR0bGUSIS5nYXRld2F5LmxpbWl0ZXIudjEuU2V0dGxlUmVxdWVzdBoiLmdhdGV3YXkubGltaXRlci52MS5TZXR0bGVSZXNwb25zZRJJCgRQZWVrEh8uZ2F0ZXdheS5saW1pdGVyLnYxLlBlZWtSZXF1ZXN0GiAuZ2F0ZXdheS5saW1pdGVyLnYxLlBlZWtSZXNwb25zZRJiCgtBZG1pdFN0cmVhbRImLmdhdGV3YXkubGltaXRlci52MS5BZG1pdFN0cmVhbVJlcXVlc3QaJy5nYXRld2F5LmxpbWl0ZXIudjEuQWRtaXRTdHJlYW1SZXNwb25zZSgBMAESWAoJSGVhcnRiZWF0EiQuZ2F0ZXdheS5saW1pdGVyLnYxLkhlYXJ0YmVhdFJlcXVlc3QaJS5nYXRld2F5LmxpbWl0ZXIudjEuSGVhcnRiZWF0UmVzcG9uc2UyewoWTGltaXRlck9wZXJhdG9yU2VydmljZRJhCgxSZWNvbmNpbGVEYXkSJy5nYXRld2F5LmxpbWl0ZXIudjEuUmVjb25jaWxlRGF5UmVxdWVzdBooLmdhdGV3YXkubGltaXRlci52MS5SZWNvbmNpbGVEYXlSZXNwb25zZWIGcHJvdG8z", [file_gateway_limiter_v1_limit, file_google_protobuf_timestamp]);
+  fileDesc("CihnYXRld2F5L2xpbWl0ZXIvdjEvbGltaXRlcl9zZXJ2aWNlLnByb3RvEhJnYXRld2F5LmxpbWl0ZXIudjEiNQoTUmVjb25jaWxlRGF5UmVxdWVzdBILCgNrZXkYASABKAkSEQoJbG9jYWxfZGF5GAIgASgJIoEBChRSZWNvbmNpbGVEYXlSZXNwb25zZRIfChJ1c2VkX3Rva2Vuc19iZWZvcmUYASABKANIAIgBARIZChF1c2VkX3Rva2Vuc19hZnRlchgCIAEoAxIWCg5wZW5kaW5nX3Rva2VucxgDIAEoA0IVChNfdXNlZF90b2tlbnNfYmVmb3JlIr0BCgxBZG1pdFJlcXVlc3QSCwoDa2V5GAEgASgJEhIKCnJlcXVlc3RfaWQYAiABKAkSKgoGbGltaXRzGAMgASgLMhouZ2F0ZXdheS5saW1pdGVyLnYxLkxpbWl0cxIvCgljb3N0X2tpbmQYBCABKA4yHC5nYXRld2F5LmxpbWl0ZXIudjEuQ29zdEtpbmQSLwoFZ3JvdXAYBSABKAsyIC5nYXRld2F5LmxpbWl0ZXIudjEuTGltaXRlZEdyb3VwIkcKDExpbWl0ZWRHcm91cBILCgNrZXkYASABKAkSKgoGbGltaXRzGAIgASgLMhouZ2F0ZXdheS5saW1pdGVyLnYxLkxpbWl0cyKlAQoNQWRtaXRSZXNwb25zZRIvCgZzdGF0dXMYASABKAsyHy5nYXRld2F5LmxpbWl0ZXIudjEuTGltaXRTdGF0dXMSLAoHcmVmdXNhbBgCIAEoCzIbLmdhdGV3YXkubGltaXRlci52MS5SZWZ1c2FsEjUKDGdyb3VwX3N0YXR1cxgDIAEoCzIfLmdhdGV3YXkubGltaXRlci52MS5MaW1pdFN0YXR1cyKoAQoNU2V0dGxlUmVxdWVzdBILCgNrZXkYASABKAkSEgoKcmVxdWVzdF9pZBgCIAEoCRIRCglsb2NhbF9kYXkYAyABKAkSDgoGdG9rZW5zGAQgASgDEi8KBWdyb3VwGAUgASgLMiAuZ2F0ZXdheS5saW1pdGVyLnYxLkxpbWl0ZWRHcm91cBITCgtjb3N0X21pY3JvcxgGIAEoAxINCgVlbmRlZBgHIAEoCCK2AQoOUmVzZXJ2ZVJlcXVlc3QSCwoDa2V5GAEgASgJEhIKCnJlcXVlc3RfaWQYAiABKAkSKgoGbGltaXRzGAMgASgLMhouZ2F0ZXdheS5saW1pdGVyLnYxLkxpbWl0cxIvCgVncm91cBgEIAEoCzIgLmdhdGV3YXkubGltaXRlci52MS5MaW1pdGVkR3JvdXASEQoJbG9jYWxfZGF5GAUgASgJEhMKC2Nvc3RfbWljcm9zGAYgASgDIj8KD1Jlc2VydmVSZXNwb25zZRIsCgdyZWZ1c2FsGAEgASgLMhsuZ2F0ZXdheS5saW1pdGVyLnYxLlJlZnVzYWwiQwoMUmVuZXdSZXF1ZXN0EjMKB3J1bm5pbmcYASADKAsyIi5nYXRld2F5LmxpbWl0ZXIudjEuUnVubmluZ1JlcXVlc3QiZgoOUnVubmluZ1JlcXVlc3QSCwoDa2V5GAEgASgJEhEKCWdyb3VwX2tleRgCIAEoCRISCgpyZXF1ZXN0X2lkGAMgASgJEg4KBmluX2tleRgEIAEoCBIQCghpbl9ncm91cBgFIAEoCCIPCg1SZW5ld1Jlc3BvbnNlIlwKDlNldHRsZVJlc3BvbnNlEhMKC3VzZWRfdG9rZW5zGAEgASgDEhkKEWdyb3VwX3VzZWRfdG9rZW5zGAIgASgDEhoKEmdyb3VwX3NwZW50X21pY3JvcxgDIAEoAyJ3CgtQZWVrUmVxdWVzdBILCgNrZXkYASABKAkSKgoGbGltaXRzGAIgASgLMhouZ2F0ZXdheS5saW1pdGVyLnYxLkxpbWl0cxIvCgVncm91cBgDIAEoCzIgLmdhdGV3YXkubGltaXRlci52MS5MaW1pdGVkR3JvdXAidgoMUGVla1Jlc3BvbnNlEi8KBnN0YXR1cxgBIAEoCzIfLmdhdGV3YXkubGltaXRlci52MS5MaW1pdFN0YXR1cxI1Cgxncm91cF9zdGF0dXMYAiABKAsyHy5nYXRld2F5LmxpbWl0ZXIudjEuTGltaXRTdGF0dXMiRgoSQWRtaXRTdHJlYW1SZXF1ZXN0EjAKBmNoZWNrcxgBIAMoCzIgLmdhdGV3YXkubGltaXRlci52MS5BZG1pdFJlcXVlc3QiSwoTQWRtaXRTdHJlYW1SZXNwb25zZRI0CglkZWNpc2lvbnMYASADKAsyIS5nYXRld2F5LmxpbWl0ZXIudjEuQWRtaXRSZXNwb25zZSKhAQoQSGVhcnRiZWF0UmVxdWVzdBINCgVncm91cBgBIAEoCRISCgpyZXBsaWNhX2lkGAIgASgJEjQKCmFkbWlzc2lvbnMYAyADKAsyIC5nYXRld2F5LmxpbWl0ZXIudjEuT3duQWRtaXNzaW9uEjQKEGxhc3RfYW5zd2VyZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIlIKDE93bkFkbWlzc2lvbhILCgNrZXkYASABKAkSEgoKcmVxdWVzdF9pZBgCIAEoCRIOCgZhZ2VfbXMYAyABKA0SEQoJZ3JvdXBfa2V5GAQgASgJIpYBChFIZWFydGJlYXRSZXNwb25zZRIVCghyZXBsaWNhcxgBIAEoDUgAiAEBEhAKCHBvc2l0aW9uGAIgASgNEhoKEmxvbmdlc3Rfc2lsZW5jZV9tcxgDIAEoDRIvCgthbnN3ZXJlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCCwoJX3JlcGxpY2FzMtoECg5MaW1pdGVyU2VydmljZRJMCgVBZG1pdBIgLmdhdGV3YXkubGltaXRlci52MS5BZG1pdFJlcXVlc3QaIS5nYXRld2F5LmxpbWl0ZXIudjEuQWRtaXRSZXNwb25zZRJPCgZTZXR0bGUSIS5nYXRld2F5LmxpbWl0ZXIudjEuU2V0dGxlUmVxdWVzdBoiLmdhdGV3YXkubGltaXRlci52MS5TZXR0bGVSZXNwb25zZRJSCgdSZXNlcnZlEiIuZ2F0ZXdheS5saW1pdGVyLnYxLlJlc2VydmVSZXF1ZXN0GiMuZ2F0ZXdheS5saW1pdGVyLnYxLlJlc2VydmVSZXNwb25zZRJMCgVSZW5ldxIgLmdhdGV3YXkubGltaXRlci52MS5SZW5ld1JlcXVlc3QaIS5nYXRld2F5LmxpbWl0ZXIudjEuUmVuZXdSZXNwb25zZRJJCgRQZWVrEh8uZ2F0ZXdheS5saW1pdGVyLnYxLlBlZWtSZXF1ZXN0GiAuZ2F0ZXdheS5saW1pdGVyLnYxLlBlZWtSZXNwb25zZRJiCgtBZG1pdFN0cmVhbRImLmdhdGV3YXkubGltaXRlci52MS5BZG1pdFN0cmVhbVJlcXVlc3QaJy5nYXRld2F5LmxpbWl0ZXIudjEuQWRtaXRTdHJlYW1SZXNwb25zZSgBMAESWAoJSGVhcnRiZWF0EiQuZ2F0ZXdheS5saW1pdGVyLnYxLkhlYXJ0YmVhdFJlcXVlc3QaJS5nYXRld2F5LmxpbWl0ZXIudjEuSGVhcnRiZWF0UmVzcG9uc2UyewoWTGltaXRlck9wZXJhdG9yU2VydmljZRJhCgxSZWNvbmNpbGVEYXkSJy5nYXRld2F5LmxpbWl0ZXIudjEuUmVjb25jaWxlRGF5UmVxdWVzdBooLmdhdGV3YXkubGltaXRlci52MS5SZWNvbmNpbGVEYXlSZXNwb25zZWIGcHJvdG8z", [file_gateway_limiter_v1_limit, file_google_protobuf_timestamp]);
 
 /**
  * Describes the message gateway.limiter.v1.ReconcileDayRequest.
@@ -34,77 +34,120 @@ export const AdmitRequestSchema = /*@__PURE__*/
   messageDesc(file_gateway_limiter_v1_limiter_service, 2);
 
 /**
+ * Describes the message gateway.limiter.v1.LimitedGroup.
+ * Use `create(LimitedGroupSchema)` to create a new message.
+ */
+export const LimitedGroupSchema = /*@__PURE__*/
+  messageDesc(file_gateway_limiter_v1_limiter_service, 3);
+
+/**
  * Describes the message gateway.limiter.v1.AdmitResponse.
  * Use `create(AdmitResponseSchema)` to create a new message.
  */
 export const AdmitResponseSchema = /*@__PURE__*/
-  messageDesc(file_gateway_limiter_v1_limiter_service, 3);
+  messageDesc(file_gateway_limiter_v1_limiter_service, 4);
 
 /**
  * Describes the message gateway.limiter.v1.SettleRequest.
  * Use `create(SettleRequestSchema)` to create a new message.
  */
 export const SettleRequestSchema = /*@__PURE__*/
-  messageDesc(file_gateway_limiter_v1_limiter_service, 4);
+  messageDesc(file_gateway_limiter_v1_limiter_service, 5);
+
+/**
+ * Describes the message gateway.limiter.v1.ReserveRequest.
+ * Use `create(ReserveRequestSchema)` to create a new message.
+ */
+export const ReserveRequestSchema = /*@__PURE__*/
+  messageDesc(file_gateway_limiter_v1_limiter_service, 6);
+
+/**
+ * Describes the message gateway.limiter.v1.ReserveResponse.
+ * Use `create(ReserveResponseSchema)` to create a new message.
+ */
+export const ReserveResponseSchema = /*@__PURE__*/
+  messageDesc(file_gateway_limiter_v1_limiter_service, 7);
+
+/**
+ * Describes the message gateway.limiter.v1.RenewRequest.
+ * Use `create(RenewRequestSchema)` to create a new message.
+ */
+export const RenewRequestSchema = /*@__PURE__*/
+  messageDesc(file_gateway_limiter_v1_limiter_service, 8);
+
+/**
+ * Describes the message gateway.limiter.v1.RunningRequest.
+ * Use `create(RunningRequestSchema)` to create a new message.
+ */
+export const RunningRequestSchema = /*@__PURE__*/
+  messageDesc(file_gateway_limiter_v1_limiter_service, 9);
+
+/**
+ * Describes the message gateway.limiter.v1.RenewResponse.
+ * Use `create(RenewResponseSchema)` to create a new message.
+ */
+export const RenewResponseSchema = /*@__PURE__*/
+  messageDesc(file_gateway_limiter_v1_limiter_service, 10);
 
 /**
  * Describes the message gateway.limiter.v1.SettleResponse.
  * Use `create(SettleResponseSchema)` to create a new message.
  */
 export const SettleResponseSchema = /*@__PURE__*/
-  messageDesc(file_gateway_limiter_v1_limiter_service, 5);
+  messageDesc(file_gateway_limiter_v1_limiter_service, 11);
 
 /**
  * Describes the message gateway.limiter.v1.PeekRequest.
  * Use `create(PeekRequestSchema)` to create a new message.
  */
 export const PeekRequestSchema = /*@__PURE__*/
-  messageDesc(file_gateway_limiter_v1_limiter_service, 6);
+  messageDesc(file_gateway_limiter_v1_limiter_service, 12);
 
 /**
  * Describes the message gateway.limiter.v1.PeekResponse.
  * Use `create(PeekResponseSchema)` to create a new message.
  */
 export const PeekResponseSchema = /*@__PURE__*/
-  messageDesc(file_gateway_limiter_v1_limiter_service, 7);
+  messageDesc(file_gateway_limiter_v1_limiter_service, 13);
 
 /**
  * Describes the message gateway.limiter.v1.AdmitStreamRequest.
  * Use `create(AdmitStreamRequestSchema)` to create a new message.
  */
 export const AdmitStreamRequestSchema = /*@__PURE__*/
-  messageDesc(file_gateway_limiter_v1_limiter_service, 8);
+  messageDesc(file_gateway_limiter_v1_limiter_service, 14);
 
 /**
  * Describes the message gateway.limiter.v1.AdmitStreamResponse.
  * Use `create(AdmitStreamResponseSchema)` to create a new message.
  */
 export const AdmitStreamResponseSchema = /*@__PURE__*/
-  messageDesc(file_gateway_limiter_v1_limiter_service, 9);
+  messageDesc(file_gateway_limiter_v1_limiter_service, 15);
 
 /**
  * Describes the message gateway.limiter.v1.HeartbeatRequest.
  * Use `create(HeartbeatRequestSchema)` to create a new message.
  */
 export const HeartbeatRequestSchema = /*@__PURE__*/
-  messageDesc(file_gateway_limiter_v1_limiter_service, 10);
+  messageDesc(file_gateway_limiter_v1_limiter_service, 16);
 
 /**
  * Describes the message gateway.limiter.v1.OwnAdmission.
  * Use `create(OwnAdmissionSchema)` to create a new message.
  */
 export const OwnAdmissionSchema = /*@__PURE__*/
-  messageDesc(file_gateway_limiter_v1_limiter_service, 11);
+  messageDesc(file_gateway_limiter_v1_limiter_service, 17);
 
 /**
  * Describes the message gateway.limiter.v1.HeartbeatResponse.
  * Use `create(HeartbeatResponseSchema)` to create a new message.
  */
 export const HeartbeatResponseSchema = /*@__PURE__*/
-  messageDesc(file_gateway_limiter_v1_limiter_service, 12);
+  messageDesc(file_gateway_limiter_v1_limiter_service, 18);
 
 /**
- * Enforces requests per minute and tokens per day for any key, exactly.
+ * Enforces requests per minute, tokens per day, requests at a time and a budget in money, exactly,
+ * for any key and for the group that shares limits with it.
  *
  * Every call may be repeated with the same request id without counting twice.
  *

@@ -153,6 +153,13 @@ export declare type Account = Message<"gateway.pool.v1.Account"> & {
    * @generated from field: string source = 20;
    */
   source: string;
+
+  /**
+   * Operators' labels, to which tokens and groups can be restricted.
+   *
+   * @generated from field: repeated string labels = 21;
+   */
+  labels: string[];
 };
 
 /**
@@ -236,6 +243,13 @@ export declare type AccountSpec = Message<"gateway.pool.v1.AccountSpec"> & {
    * @generated from field: uint32 max_concurrency = 4;
    */
   maxConcurrency: number;
+
+  /**
+   * Letters, digits, "-", "_" and ".". At most 20.
+   *
+   * @generated from field: repeated string labels = 5;
+   */
+  labels: string[];
 };
 
 /**

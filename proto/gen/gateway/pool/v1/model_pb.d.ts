@@ -34,6 +34,21 @@ export declare type Model = Message<"gateway.pool.v1.Model"> & {
    * @generated from field: string name = 3;
    */
   name: string;
+
+  /**
+   * The provider's models that it stands for, in order of preference.
+   *
+   * @generated from field: repeated string candidates = 4;
+   */
+  candidates: string[];
+
+  /**
+   * The labels of each account that can serve it, each combination once: callers that are
+   * restricted to labels see the model if one of these satisfies their restrictions.
+   *
+   * @generated from field: repeated gateway.pool.v1.LabelSet served_by = 5;
+   */
+  servedBy: LabelSet[];
 };
 
 /**
@@ -41,6 +56,24 @@ export declare type Model = Message<"gateway.pool.v1.Model"> & {
  * Use `create(ModelSchema)` to create a new message.
  */
 export declare const ModelSchema: GenMessage<Model>;
+
+/**
+ * Labels of accounts.
+ *
+ * @generated from message gateway.pool.v1.LabelSet
+ */
+export declare type LabelSet = Message<"gateway.pool.v1.LabelSet"> & {
+  /**
+   * @generated from field: repeated string labels = 1;
+   */
+  labels: string[];
+};
+
+/**
+ * Describes the message gateway.pool.v1.LabelSet.
+ * Use `create(LabelSetSchema)` to create a new message.
+ */
+export declare const LabelSetSchema: GenMessage<LabelSet>;
 
 /**
  * A model in its provider's list.

@@ -8,7 +8,7 @@ import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
  * Describes the file gateway/pool/v1/model.proto.
  */
 export const file_gateway_pool_v1_model = /*@__PURE__*/
-  fileDesc("ChtnYXRld2F5L3Bvb2wvdjEvbW9kZWwucHJvdG8SD2dhdGV3YXkucG9vbC52MSIzCgVNb2RlbBIKCgJpZBgBIAEoCRIQCghvd25lZF9ieRgCIAEoCRIMCgRuYW1lGAMgASgJIjEKDVByb3ZpZGVyTW9kZWwSCgoCaWQYASABKAkSFAoMZGlzcGxheV9uYW1lGAIgASgJYgZwcm90bzM");
+  fileDesc("ChtnYXRld2F5L3Bvb2wvdjEvbW9kZWwucHJvdG8SD2dhdGV3YXkucG9vbC52MSJ1CgVNb2RlbBIKCgJpZBgBIAEoCRIQCghvd25lZF9ieRgCIAEoCRIMCgRuYW1lGAMgASgJEhIKCmNhbmRpZGF0ZXMYBCADKAkSLAoJc2VydmVkX2J5GAUgAygLMhkuZ2F0ZXdheS5wb29sLnYxLkxhYmVsU2V0IhoKCExhYmVsU2V0Eg4KBmxhYmVscxgBIAMoCSIxCg1Qcm92aWRlck1vZGVsEgoKAmlkGAEgASgJEhQKDGRpc3BsYXlfbmFtZRgCIAEoCWIGcHJvdG8z");
 
 /**
  * Describes the message gateway.pool.v1.Model.
@@ -18,9 +18,16 @@ export const ModelSchema = /*@__PURE__*/
   messageDesc(file_gateway_pool_v1_model, 0);
 
 /**
+ * Describes the message gateway.pool.v1.LabelSet.
+ * Use `create(LabelSetSchema)` to create a new message.
+ */
+export const LabelSetSchema = /*@__PURE__*/
+  messageDesc(file_gateway_pool_v1_model, 1);
+
+/**
  * Describes the message gateway.pool.v1.ProviderModel.
  * Use `create(ProviderModelSchema)` to create a new message.
  */
 export const ProviderModelSchema = /*@__PURE__*/
-  messageDesc(file_gateway_pool_v1_model, 1);
+  messageDesc(file_gateway_pool_v1_model, 2);
 

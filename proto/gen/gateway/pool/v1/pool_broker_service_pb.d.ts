@@ -5,8 +5,8 @@
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Account, AccountCredential, AccountSpec, AccountUse, Attempt, AttemptResult, Lease, ProviderFormat, SkippedAccounts } from "./account_pb.js";
+import type { LabelSet, Model, ProviderModel } from "./model_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import type { Model, ProviderModel } from "./model_pb.js";
 
 /**
  * Describes the file gateway/pool/v1/pool_broker_service.proto.
@@ -72,6 +72,13 @@ export declare type AcquireRequest = Message<"gateway.pool.v1.AcquireRequest"> &
    * @generated from field: repeated string features = 8;
    */
   features: string[];
+
+  /**
+   * Restricts the accounts: each needs at least one label of every set. Empty: all accounts.
+   *
+   * @generated from field: repeated gateway.pool.v1.LabelSet account_labels = 9;
+   */
+  accountLabels: LabelSet[];
 };
 
 /**
@@ -365,6 +372,11 @@ export declare type WatchCatalogResponse = Message<"gateway.pool.v1.WatchCatalog
    * @generated from field: repeated gateway.pool.v1.Model models = 1;
    */
   models: Model[];
+
+  /**
+   * @generated from field: gateway.pool.v1.PriceList prices = 2;
+   */
+  prices?: PriceList | undefined;
 };
 
 /**
@@ -672,6 +684,13 @@ export declare type ExplainRequest = Message<"gateway.pool.v1.ExplainRequest"> &
    * @generated from field: string affinity_key = 2;
    */
   affinityKey: string;
+
+  /**
+   * As in AcquireRequest.
+   *
+   * @generated from field: repeated gateway.pool.v1.LabelSet account_labels = 3;
+   */
+  accountLabels: LabelSet[];
 };
 
 /**
@@ -1141,6 +1160,31 @@ export declare type ClassSummary = Message<"gateway.pool.v1.ClassSummary"> & {
 export declare const ClassSummarySchema: GenMessage<ClassSummary>;
 
 /**
+ * The prices of models.
+ *
+ * @generated from message gateway.pool.v1.PriceList
+ */
+export declare type PriceList = Message<"gateway.pool.v1.PriceList"> & {
+  /**
+   * "EUR". Empty: there are no prices.
+   *
+   * @generated from field: string currency = 1;
+   */
+  currency: string;
+
+  /**
+   * @generated from field: repeated gateway.pool.v1.ModelPrice prices = 2;
+   */
+  prices: ModelPrice[];
+};
+
+/**
+ * Describes the message gateway.pool.v1.PriceList.
+ * Use `create(PriceListSchema)` to create a new message.
+ */
+export declare const PriceListSchema: GenMessage<PriceList>;
+
+/**
  * The price of a million tokens, in millionths of the currency.
  *
  * @generated from message gateway.pool.v1.ModelPrice
@@ -1167,6 +1211,33 @@ export declare type ModelPrice = Message<"gateway.pool.v1.ModelPrice"> & {
    * @generated from field: int64 output_micros = 4;
    */
   outputMicros: bigint;
+
+  /**
+   * The local day from which it holds, "2026-11-20". Of several prices with the same pattern, the
+   * latest that holds applies. Empty: always.
+   *
+   * @generated from field: string from_day = 5;
+   */
+  fromDay: string;
+
+  /**
+   * Input that is written to the provider's cache for five minutes, and for an hour.
+   *
+   * @generated from field: int64 cache_write_5m_micros = 6;
+   */
+  cacheWrite5mMicros: bigint;
+
+  /**
+   * @generated from field: int64 cache_write_1h_micros = 7;
+   */
+  cacheWrite1hMicros: bigint;
+
+  /**
+   * Other rates for requests with more input.
+   *
+   * @generated from field: gateway.pool.v1.PriceTier above = 8;
+   */
+  above?: PriceTier | undefined;
 };
 
 /**
@@ -1174,6 +1245,49 @@ export declare type ModelPrice = Message<"gateway.pool.v1.ModelPrice"> & {
  * Use `create(ModelPriceSchema)` to create a new message.
  */
 export declare const ModelPriceSchema: GenMessage<ModelPrice>;
+
+/**
+ * The rates of a request with more input tokens than this, for all of its tokens.
+ *
+ * @generated from message gateway.pool.v1.PriceTier
+ */
+export declare type PriceTier = Message<"gateway.pool.v1.PriceTier"> & {
+  /**
+   * @generated from field: int64 input_tokens = 1;
+   */
+  inputTokens: bigint;
+
+  /**
+   * @generated from field: int64 input_micros = 2;
+   */
+  inputMicros: bigint;
+
+  /**
+   * @generated from field: int64 cached_input_micros = 3;
+   */
+  cachedInputMicros: bigint;
+
+  /**
+   * @generated from field: int64 cache_write_5m_micros = 4;
+   */
+  cacheWrite5mMicros: bigint;
+
+  /**
+   * @generated from field: int64 cache_write_1h_micros = 5;
+   */
+  cacheWrite1hMicros: bigint;
+
+  /**
+   * @generated from field: int64 output_micros = 6;
+   */
+  outputMicros: bigint;
+};
+
+/**
+ * Describes the message gateway.pool.v1.PriceTier.
+ * Use `create(PriceTierSchema)` to create a new message.
+ */
+export declare const PriceTierSchema: GenMessage<PriceTier>;
 
 /**
  * @generated from message gateway.pool.v1.CheckGatewayFileRequest

@@ -73,6 +73,13 @@ export declare type ReportUsageRequest = Message<"gateway.usage.v1.ReportUsageRe
    * @generated from field: bool by_model = 8;
    */
   byModel: boolean;
+
+  /**
+   * Empty: all groups, and tokens without one.
+   *
+   * @generated from field: string group_id = 9;
+   */
+  groupId: string;
 };
 
 /**
@@ -143,6 +150,13 @@ export declare type UsageReportRow = Message<"gateway.usage.v1.UsageReportRow"> 
    * @generated from field: string account_id = 6;
    */
   accountId: string;
+
+  /**
+   * Empty: none.
+   *
+   * @generated from field: string group_id = 7;
+   */
+  groupId: string;
 };
 
 /**
@@ -629,6 +643,13 @@ export enum UsageGrouping {
    * @generated from enum value: USAGE_GROUPING_ALL = 5;
    */
   ALL = 5,
+
+  /**
+   * Only days since the ledger records groups.
+   *
+   * @generated from enum value: USAGE_GROUPING_GROUP = 6;
+   */
+  GROUP = 6,
 }
 
 /**

@@ -122,6 +122,34 @@ export declare type UsageRecorded = Message<"gateway.usage.v1.UsageRecorded"> & 
    * @generated from field: string account_id = 16;
    */
   accountId: string;
+
+  /**
+   * The group of the token at admission. Empty: none.
+   *
+   * @generated from field: string group_id = 17;
+   */
+  groupId: string;
+
+  /**
+   * Parts of input_tokens that were written to the provider's cache for five minutes, and for an
+   * hour.
+   *
+   * @generated from field: int64 cache_write_5m_tokens = 18;
+   */
+  cacheWrite5mTokens: bigint;
+
+  /**
+   * @generated from field: int64 cache_write_1h_tokens = 19;
+   */
+  cacheWrite1hTokens: bigint;
+
+  /**
+   * What it cost at the price of its admission, in millionths of the currency. Absent: the model
+   * had no price.
+   *
+   * @generated from field: optional int64 cost_micros = 20;
+   */
+  costMicros?: bigint | undefined;
 };
 
 /**

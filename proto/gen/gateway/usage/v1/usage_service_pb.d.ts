@@ -103,6 +103,34 @@ export declare type UsageTotals = Message<"gateway.usage.v1.UsageTotals"> & {
    * @generated from field: int64 output_tokens = 4;
    */
   outputTokens: bigint;
+
+  /**
+   * Parts of input_tokens that were written to a provider's cache for five minutes, and for an
+   * hour.
+   *
+   * @generated from field: int64 cache_write_5m_tokens = 5;
+   */
+  cacheWrite5mTokens: bigint;
+
+  /**
+   * @generated from field: int64 cache_write_1h_tokens = 6;
+   */
+  cacheWrite1hTokens: bigint;
+
+  /**
+   * What requests cost at the price of their admission, in millionths of the currency.
+   *
+   * @generated from field: int64 cost_micros = 7;
+   */
+  costMicros: bigint;
+
+  /**
+   * The input and output tokens of these requests. The others had no price, or were recorded by an
+   * older release.
+   *
+   * @generated from field: int64 costed_tokens = 8;
+   */
+  costedTokens: bigint;
 };
 
 /**
@@ -193,6 +221,127 @@ export declare type GetDayTotalResponse = Message<"gateway.usage.v1.GetDayTotalR
 export declare const GetDayTotalResponseSchema: GenMessage<GetDayTotalResponse>;
 
 /**
+ * @generated from message gateway.usage.v1.GetGroupTotalRequest
+ */
+export declare type GetGroupTotalRequest = Message<"gateway.usage.v1.GetGroupTotalRequest"> & {
+  /**
+   * @generated from field: string group_id = 1;
+   */
+  groupId: string;
+
+  /**
+   * "2026-11-01"
+   *
+   * @generated from field: string first_day = 2;
+   */
+  firstDay: string;
+
+  /**
+   * The last day, included.
+   *
+   * @generated from field: string last_day = 3;
+   */
+  lastDay: string;
+
+  /**
+   * Requests of that group and these days that the caller wants to check for in the total. At most
+   * 10,000.
+   *
+   * @generated from field: repeated string request_ids = 4;
+   */
+  requestIds: string[];
+};
+
+/**
+ * Describes the message gateway.usage.v1.GetGroupTotalRequest.
+ * Use `create(GetGroupTotalRequestSchema)` to create a new message.
+ */
+export declare const GetGroupTotalRequestSchema: GenMessage<GetGroupTotalRequest>;
+
+/**
+ * @generated from message gateway.usage.v1.GetGroupTotalResponse
+ */
+export declare type GetGroupTotalResponse = Message<"gateway.usage.v1.GetGroupTotalResponse"> & {
+  /**
+   * Input plus output tokens.
+   *
+   * @generated from field: int64 total_tokens = 1;
+   */
+  totalTokens: bigint;
+
+  /**
+   * @generated from field: int64 cost_micros = 2;
+   */
+  costMicros: bigint;
+
+  /**
+   * The request_ids that are included in the totals, read in one snapshot with them.
+   *
+   * @generated from field: repeated string included_request_ids = 3;
+   */
+  includedRequestIds: string[];
+};
+
+/**
+ * Describes the message gateway.usage.v1.GetGroupTotalResponse.
+ * Use `create(GetGroupTotalResponseSchema)` to create a new message.
+ */
+export declare const GetGroupTotalResponseSchema: GenMessage<GetGroupTotalResponse>;
+
+/**
+ * @generated from message gateway.usage.v1.GetTypicalOutputRequest
+ */
+export declare type GetTypicalOutputRequest = Message<"gateway.usage.v1.GetTypicalOutputRequest"> & {
+};
+
+/**
+ * Describes the message gateway.usage.v1.GetTypicalOutputRequest.
+ * Use `create(GetTypicalOutputRequestSchema)` to create a new message.
+ */
+export declare const GetTypicalOutputRequestSchema: GenMessage<GetTypicalOutputRequest>;
+
+/**
+ * @generated from message gateway.usage.v1.GetTypicalOutputResponse
+ */
+export declare type GetTypicalOutputResponse = Message<"gateway.usage.v1.GetTypicalOutputResponse"> & {
+  /**
+   * @generated from field: repeated gateway.usage.v1.TypicalOutput models = 1;
+   */
+  models: TypicalOutput[];
+};
+
+/**
+ * Describes the message gateway.usage.v1.GetTypicalOutputResponse.
+ * Use `create(GetTypicalOutputResponseSchema)` to create a new message.
+ */
+export declare const GetTypicalOutputResponseSchema: GenMessage<GetTypicalOutputResponse>;
+
+/**
+ * @generated from message gateway.usage.v1.TypicalOutput
+ */
+export declare type TypicalOutput = Message<"gateway.usage.v1.TypicalOutput"> & {
+  /**
+   * The provider's model id.
+   *
+   * @generated from field: string model = 1;
+   */
+  model: string;
+
+  /**
+   * The 95th percentile of the output tokens of its requests on the last full local day.
+   *
+   * @generated from field: int64 output_tokens = 2;
+   */
+  outputTokens: bigint;
+};
+
+/**
+ * Describes the message gateway.usage.v1.TypicalOutput.
+ * Use `create(TypicalOutputSchema)` to create a new message.
+ */
+export declare const TypicalOutputSchema: GenMessage<TypicalOutput>;
+
+/**
  * @generated from message gateway.usage.v1.RecordRequest
  */
 export declare type RecordRequest = Message<"gateway.usage.v1.RecordRequest"> & {
@@ -257,6 +406,26 @@ export declare const UsageQueryService: GenService<{
     methodKind: "unary";
     input: typeof GetDayTotalRequestSchema;
     output: typeof GetDayTotalResponseSchema;
+  },
+  /**
+   * Tokens and cost of a group over local days: the limiter's counters must match these.
+   *
+   * @generated from rpc gateway.usage.v1.UsageQueryService.GetGroupTotal
+   */
+  getGroupTotal: {
+    methodKind: "unary";
+    input: typeof GetGroupTotalRequestSchema;
+    output: typeof GetGroupTotalResponseSchema;
+  },
+  /**
+   * How much each model usually writes, to reserve a budget by.
+   *
+   * @generated from rpc gateway.usage.v1.UsageQueryService.GetTypicalOutput
+   */
+  getTypicalOutput: {
+    methodKind: "unary";
+    input: typeof GetTypicalOutputRequestSchema;
+    output: typeof GetTypicalOutputResponseSchema;
   },
 }>;
 
