@@ -1,7 +1,7 @@
 import type { PeerCertificate } from 'node:tls';
 import type { DescMethod, DescService } from '@bufbuild/protobuf';
 import { AdapterService } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
-import { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { GroupService, IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { LimiterOperatorService, LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import {
   CredentialService,
@@ -26,19 +26,23 @@ export const callTable: Readonly<Record<string, readonly DescMethod[]>> = {
     IdentityService.method.watchChanges,
     limiter.admit,
     limiter.settle,
+    limiter.reserve,
+    limiter.renew,
     limiter.peek,
     limiter.heartbeat,
     broker.acquire,
     broker.report,
     broker.renewLeases,
     broker.listModels,
+    broker.watchCatalog,
     AdapterService.method.execute,
     AdapterService.method.countTokens,
     UsageQueryService.method.getUsage,
+    UsageQueryService.method.getTypicalOutput,
   ],
   'responses-adapter': adapterCalls,
   'messages-adapter': adapterCalls,
-  limiter: [UsageQueryService.method.getDayTotal],
+  limiter: [UsageQueryService.method.getDayTotal, UsageQueryService.method.getGroupTotal],
   'pool-broker': [],
   identity: [],
   'usage-ingest': [],
@@ -48,6 +52,7 @@ export const callTable: Readonly<Record<string, readonly DescMethod[]>> = {
   admin: [
     ...methodsOf(
       IdentityService,
+      GroupService,
       LimiterService,
       LimiterOperatorService,
       PoolBrokerService,
