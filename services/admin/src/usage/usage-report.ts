@@ -1,13 +1,13 @@
+import { PriceBook, type UseCost } from '@gateway/prices';
 import {
   type ReportUsageRequest,
   UsageGrouping,
   type UsageReportRow,
 } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
-import { addLocalDays, isLocalDay } from '@gateway/time';
+import { addLocalDays, epochMs, isLocalDay, localDayOf } from '@gateway/time';
 import type { AdminPeers } from '../parts.ts';
 import { pagesOf, peerCall } from '../peer-calls.ts';
 import { checkFields } from '../rpc/problems.ts';
-import { ModelPrices } from './model-prices.ts';
 import type { TokenNames } from './token-names.ts';
 
 export interface ReportParts {
@@ -45,9 +45,9 @@ export async function usagePage(parts: ReportParts, query: ReportQuery, signal: 
     const earlier = before?.get(text);
     return {
       usage: { ...key, totals: totalOf(group) },
-      cost: prices.costOf(group),
+      cost: costOf(group, prices),
       tokenLabel: labels.get(key.tokenId ?? '') ?? '',
-      ...(earlier && { before: totalOf(earlier), costBefore: prices.costOf(earlier) }),
+      ...(earlier && { before: totalOf(earlier), costBefore: costOf(earlier, prices) }),
     };
   });
   return { rows, nextPageToken, currency: prices.currency };
@@ -79,9 +79,15 @@ export function usagePages(parts: ReportParts, query: Omit<ReportQuery, 'pageTok
   return pagesOf((pageToken) => usagePage(parts, { ...query, pageToken }, signal));
 }
 
-async function readPrices({ poolOperator }: ReportParts['peers'], signal: AbortSignal): Promise<ModelPrices> {
+async function readPrices({ poolOperator }: ReportParts['peers'], signal: AbortSignal): Promise<PriceBook> {
   const { file } = await poolOperator.getGatewayFile({}, peerCall(signal));
-  return new ModelPrices({ prices: file?.prices ?? [], currency: file?.currency ?? '' });
+  return new PriceBook(file);
+}
+
+/** At the prices of today. */
+function costOf(uses: readonly UsageReportRow[], prices: PriceBook): UseCost | undefined {
+  const priced = uses.flatMap(({ model, totals }) => (totals === undefined ? [] : [{ model, tokens: totals }]));
+  return prices.costOfSums(priced, localDayOf(epochMs()));
 }
 
 function checkDays({ firstDay, lastDay }: ReportQuery): void {
