@@ -159,15 +159,18 @@ export const accountSchema = z
       )
       .describe('Unique within its pool.'),
     credential: z
-      .union([
-        z
-          .strictObject({ bearer: secretText })
-          .transform(({ bearer }) => ({ kind: 'bearer' as const, secret: new Secret(bearer) })),
-        z
-          .strictObject({ api_key: secretText })
-          .transform(({ api_key }) => ({ kind: 'api_key' as const, secret: new Secret(api_key) })),
-        z.strictObject({ oauth: oauthCredential }).transform(({ oauth }) => oauth),
-      ])
+      .union(
+        [
+          z
+            .strictObject({ bearer: secretText })
+            .transform(({ bearer }) => ({ kind: 'bearer' as const, secret: new Secret(bearer) })),
+          z
+            .strictObject({ api_key: secretText })
+            .transform(({ api_key }) => ({ kind: 'api_key' as const, secret: new Secret(api_key) })),
+          z.strictObject({ oauth: oauthCredential }).transform(({ oauth }) => oauth),
+        ],
+        `must be { bearer: "\${NAME}" }, { api_key: "\${NAME}" } or { oauth: { … } }`,
+      )
       .describe(
         `Secrets must be references: { bearer: "\${OPENAI_API_KEY}" }, { api_key: "\${ANTHROPIC_API_KEY}" } or { oauth: { token_url, client_id, refresh_token: "\${REFRESH_TOKEN}" } }.`,
       ),

@@ -6,25 +6,58 @@ const withPrice = (price: object) => ({ currency: 'EUR', models: [{ model: 'gpt-
 
 describe('prices', () => {
   it('are whole millionths, exactly as they were written', () => {
-    const parsed = pricesSchema.parse(withPrice({ input: 1.25, cached_input: 0.125, output: 10 }));
+    const parsed = pricesSchema.parse(
+      withPrice({
+        ...{ from: '2026-11-20', input: 1.25, cached_input: 0.125, cache_write_5m: 1.5625, cache_write_1h: 2.5 },
+        ...{ output: 10, above_tokens: { tokens: 200_000, input: 2.5, output: 15 } },
+      }),
+    );
+    const rates = {
+      ...{ inputMicros: 1_250_000, cachedInputMicros: 125_000, outputMicros: 10_000_000 },
+      ...{ cacheWrite5mMicros: 1_562_500, cacheWrite1hMicros: 2_500_000 },
+    };
+    const above = {
+      ...{ inputTokens: 200_000, inputMicros: 2_500_000, cachedInputMicros: 2_500_000, outputMicros: 15_000_000 },
+      ...{ cacheWrite5mMicros: 2_500_000, cacheWrite1hMicros: 2_500_000 },
+    };
     expect(parsed).toEqual({
       currency: 'EUR',
-      models: [{ model: 'gpt-5.5*', inputMicros: 1_250_000, cachedInputMicros: 125_000, outputMicros: 10_000_000 }],
+      models: [{ model: 'gpt-5.5*', fromDay: '2026-11-20', ...rates, above }],
     });
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 1e12 }), (micros) => {
         const text = `${Math.floor(micros / 1e6)}.${String(micros % 1e6).padStart(6, '0')}`;
         const [model] = pricesSchema.parse(withPrice({ input: Number(text), output: 0 })).models;
-        expect(model).toMatchObject({ inputMicros: micros, cachedInputMicros: micros });
+        const sameAsInput = ['inputMicros', 'cachedInputMicros', 'cacheWrite5mMicros', 'cacheWrite1hMicros'];
+        expect(model).toMatchObject(Object.fromEntries(sameAsInput.map((name) => [name, micros])));
+        expect(model).not.toHaveProperty('above');
       }),
     );
   });
 
-  it('are refused when they are below zero, finer than a millionth, or in no currency', () => {
+  it('are refused when they are below zero, finer than a millionth, of no day, or in no currency', () => {
     for (const input of [-1, 0.000_000_1, 1.000_000_1, Number.NaN, '1']) {
       expect(pricesSchema.safeParse(withPrice({ input, output: 1 })).success).toBe(false);
     }
+    for (const from of ['2026-02-30', '2026', '20-11-2026']) {
+      expect(pricesSchema.safeParse(withPrice({ from, input: 1, output: 1 })).success).toBe(false);
+    }
     expect(pricesSchema.safeParse({ ...withPrice({ input: 1, output: 1 }), currency: 'euro' }).success).toBe(false);
     expect(pricesSchema.safeParse(withPrice({ input: 1 })).success).toBe(false);
+    expect(pricesSchema.safeParse('public').success).toBe(false);
+  });
+
+  it('are those that are shipped, by the word builtin', () => {
+    const { currency, models } = pricesSchema.parse('builtin');
+    const [first, ...later] = models.filter(({ model }) => model === 'claude-sonnet-5-5');
+    expect([currency, first?.fromDay, later.map(({ fromDay }) => fromDay)]).toEqual(['USD', '', ['2026-10-07']]);
+    const opus = models.find(({ model }) => model === 'claude-opus-4-5-20*');
+    expect(opus).toMatchObject({
+      ...{ inputMicros: 5_000_000, cachedInputMicros: 500_000, outputMicros: 25_000_000 },
+      ...{ cacheWrite5mMicros: 6_250_000, cacheWrite1hMicros: 10_000_000 },
+    });
+    // A price that could never apply would be a mistake in the list.
+    const keys = models.map(({ model, fromDay }) => `${model} ${fromDay}`);
+    expect(new Set(keys).size).toBe(keys.length);
   });
 });

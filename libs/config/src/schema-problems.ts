@@ -50,8 +50,6 @@ function meantOption({ errors, path }: z.core.$ZodIssueInvalidUnion): readonly z
 
 function issueText(issue: z.core.$ZodIssue): string {
   switch (issue.code) {
-    case 'invalid_union':
-      return `must be { bearer: "\${NAME}" }, { api_key: "\${NAME}" } or { oauth: { … } }`;
     case 'invalid_type':
       return issue.message.endsWith('received undefined') ? 'is missing' : `must be a value of type ${issue.expected}`;
     case 'invalid_value':

@@ -231,7 +231,13 @@ classes:
 prices:
   currency: EUR
   models:
-    - { model: "gpt-5.5*", input: 1.25, cached_input: 0.125, output: 10 }
+    - model: "gpt-5.5*"
+      from: 2026-11-20
+      input: 1.25
+      cached_input: 0.125
+      cache_write_1h: 2.5
+      output: 10
+      above_tokens: { tokens: 200000, input: 2.5, output: 15 }
 `;
 
   async function brokerOnFile() {
@@ -253,7 +259,16 @@ prices:
       problems: [],
       currency: 'EUR',
       classes: [{ id: 'gateway/sterk', name: 'Sterk', effort: 'high', candidates: ['responses/gpt-5.5'] }],
-      prices: [{ model: 'gpt-5.5*', inputMicros: 1_250_000n, cachedInputMicros: 125_000n, outputMicros: 10_000_000n }],
+      prices: [
+        {
+          ...{ model: 'gpt-5.5*', fromDay: '2026-11-20', inputMicros: 1_250_000n, cachedInputMicros: 125_000n },
+          ...{ cacheWrite5mMicros: 1_250_000n, cacheWrite1hMicros: 2_500_000n, outputMicros: 10_000_000n },
+          above: {
+            ...{ inputTokens: 200_000n, inputMicros: 2_500_000n, cachedInputMicros: 2_500_000n },
+            ...{ cacheWrite5mMicros: 2_500_000n, cacheWrite1hMicros: 2_500_000n, outputMicros: 15_000_000n },
+          },
+        },
+      ],
     });
     expect(seen.loadedAt).toBeDefined();
   });

@@ -27,13 +27,18 @@ describe('the listing', () => {
     await catalog.report('messages', models('claude-opus-4-8', 'claude-haiku-4-5-20251001'));
     await catalog.report('responses', models('gpt-5.5', 'gpt-5.5-mini'));
     expect(catalog.listing()).toEqual([
-      { id: 'gateway/sterk', ownedBy: 'gateway', name: 'Sterk' },
-      { id: 'gateway/snel', ownedBy: 'gateway', name: 'Snel' },
-      { id: 'gateway/claude', ownedBy: 'gateway', name: 'Claude' },
-      { id: 'gpt-5.5', ownedBy: 'provider_a', name: 'GPT-5.5' },
-      { id: 'gpt-5.5-mini', ownedBy: 'provider_a', name: 'GPT-5.5 mini' },
-      { id: 'claude-opus-4-8', ownedBy: 'provider_b', name: 'Claude Opus 4.8' },
-      { id: 'claude-haiku-4-5-20251001', ownedBy: 'provider_b', name: 'Claude Haiku 4.5' },
+      { id: 'gateway/sterk', ownedBy: 'gateway', name: 'Sterk', candidates: ['gpt-5.5', 'claude-opus-4-8'] },
+      { id: 'gateway/snel', ownedBy: 'gateway', name: 'Snel', candidates: ['gpt-5.5-mini', 'claude-haiku-4-5'] },
+      { id: 'gateway/claude', ownedBy: 'gateway', name: 'Claude', candidates: ['claude-sonnet-5'] },
+      { id: 'gpt-5.5', ownedBy: 'provider_a', name: 'GPT-5.5', candidates: ['gpt-5.5'] },
+      { id: 'gpt-5.5-mini', ownedBy: 'provider_a', name: 'GPT-5.5 mini', candidates: ['gpt-5.5-mini'] },
+      { id: 'claude-opus-4-8', ownedBy: 'provider_b', name: 'Claude Opus 4.8', candidates: ['claude-opus-4-8'] },
+      {
+        id: 'claude-haiku-4-5-20251001',
+        ownedBy: 'provider_b',
+        name: 'Claude Haiku 4.5',
+        candidates: ['claude-haiku-4-5-20251001'],
+      },
     ]);
   });
 
@@ -163,22 +168,26 @@ describe('a direct model', () => {
 });
 
 describe('watching the catalog', () => {
-  it('gives the listing at once, then every change, then ends with its signal', async () => {
+  it('gives listing and prices at once, then every change, then ends with its signal', async () => {
     const { catalog, clock } = catalogOf();
     const stop = new AbortController();
     const watch = catalog.watch(stop.signal);
-    expect((await watch.next()).value).toHaveLength(5);
+    expect((await watch.next()).value?.models).toHaveLength(5);
     const next = watch.next();
     await catalog.report('responses', undefined); // changes nothing in the listing
     await catalog.report('messages', models('claude-9'));
-    expect((await next).value).toHaveLength(6);
+    expect((await next).value?.models).toHaveLength(6);
     // Reported while the watcher does not wait.
     await catalog.report('messages', models('claude-9', 'claude-10'));
-    expect((await watch.next()).value).toHaveLength(7);
+    expect((await watch.next()).value?.models).toHaveLength(7);
     clock.advanceMs(3 * refreshMs + 1);
     const expired = watch.next();
     await catalog.refresh();
-    expect((await expired).value).toHaveLength(5);
+    expect((await expired).value?.models).toHaveLength(5);
+    const priced = watch.next();
+    const prices = { currency: 'EUR', models: [] };
+    catalog.configure({ ...gatewayWith([sampleAccount('responses', 'a'), sampleAccount('messages', 'a')]), prices });
+    expect((await priced).value?.prices).toEqual(prices);
     const last = watch.next();
     stop.abort();
     expect((await last).done).toBe(true);

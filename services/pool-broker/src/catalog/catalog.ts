@@ -1,5 +1,5 @@
 import { EventEmitter, once } from 'node:events';
-import type { GatewayConfig, PoolConfig, PoolFormat } from '@gateway/config';
+import type { GatewayConfig, PoolConfig, PoolFormat, Prices } from '@gateway/config';
 import type { ServiceRuntime } from '@gateway/lifecycle';
 import { matchesAnyPattern } from '@gateway/presentation/model-pattern';
 import { LeastThinking, ProviderFormat, ThinkingMode } from '@gateway/proto/pool/v1/account_pb.js';
@@ -19,6 +19,11 @@ export interface Candidate {
   readonly isUnlisted?: boolean;
   /** See `Lease.traits`. */
   readonly traits?: ReturnType<typeof traitsOfModel>;
+}
+
+export interface PricedListing {
+  readonly models: readonly ListedModel[];
+  readonly prices: Prices;
 }
 
 /**
@@ -123,11 +128,13 @@ export class Catalog {
     this.#onChange();
   }
 
-  /** The current listing, and each new one when it changes, until the signal is aborted. */
-  async *watch(signal: AbortSignal): AsyncGenerator<readonly ListedModel[]> {
+  /**
+   * The current listing and prices, and again whenever they change, until the signal is aborted.
+   */
+  async *watch(signal: AbortSignal): AsyncGenerator<PricedListing> {
     let shown: string | undefined;
     while (!signal.aborted) {
-      const listing = this.listing();
+      const listing = { models: this.listing(), prices: this.#gateway.prices };
       const text = JSON.stringify(listing);
       if (text === shown) {
         await once(this.#changes, 'change', { signal }).catch(() => undefined);

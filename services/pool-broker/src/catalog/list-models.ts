@@ -39,6 +39,8 @@ export interface ListedModel {
   readonly id: string;
   readonly ownedBy: string;
   readonly name: string;
+  /** The provider's models that it stands for, in order of preference. */
+  readonly candidates: readonly string[];
 }
 
 /**
@@ -46,17 +48,20 @@ export interface ListedModel {
  * none of them can serve is left out.
  */
 export function listModels(classes: readonly ClassConfig[], pools: readonly PoolModels[]): readonly ListedModel[] {
-  const offered = classes.filter(({ candidates }) =>
-    candidates.some((candidate) => pools.some(({ pool }) => pool.name === candidate.pool)),
-  );
+  const names = new Set(pools.map(({ pool }) => pool.name));
+  const offered = classes
+    .map(({ candidates, ...rest }) => ({ ...rest, candidates: candidates.filter(({ pool }) => names.has(pool)) }))
+    .filter(({ candidates }) => candidates.length > 0);
   const direct = poolFormats.flatMap((format) => ownedModels(format, classes, pools));
   const seen = new Set<string>();
   const once = direct.filter(({ id }) => !seen.has(id) && seen.add(id));
   const classNames = offered.map(({ name }) => name);
-  const names = readableNames(once, classNames);
+  const readable = readableNames(once, classNames);
   return [
-    ...offered.map(({ id, name }) => ({ id, ownedBy: 'gateway', name })),
-    ...once.map(({ id, ownedBy }, index) => ({ id, ownedBy, name: names[index] ?? id })),
+    ...offered.map(({ id, name, candidates }) => {
+      return { id, ownedBy: 'gateway', name, candidates: candidates.map(({ model }) => model) };
+    }),
+    ...once.map(({ id, ownedBy }, index) => ({ id, ownedBy, name: readable[index] ?? id, candidates: [id] })),
   ];
 }
 

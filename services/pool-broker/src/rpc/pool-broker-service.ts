@@ -20,6 +20,7 @@ import { explainModel } from '../selection/explain-model.ts';
 import { readAccounts } from '../selection/read-candidates.ts';
 import { settleAttempt } from '../selection/settle-attempt.ts';
 import { resultOf, toAccountMessage, toRefusedMessage } from './account-messages.ts';
+import { toModelMessage, toPriceList } from './catalog-messages.ts';
 
 /** Handlers of `gateway.pool.v1.PoolBrokerService`. The contract documents each call. */
 export function poolBrokerHandlers(broker: Broker): Handlers<typeof PoolBrokerService> {
@@ -57,11 +58,13 @@ export function poolBrokerHandlers(broker: Broker): Handlers<typeof PoolBrokerSe
       return {};
     },
 
-    listModels: () => ({ models: [...configuration.catalog.listing()] }),
+    listModels: () => ({ models: configuration.catalog.listing().map(toModelMessage) }),
 
     async *watchCatalog(_request, { signal }) {
       const until = AbortSignal.any([signal, draining]);
-      for await (const listing of configuration.catalog.watch(until)) yield { models: [...listing] };
+      for await (const { models, prices } of configuration.catalog.watch(until)) {
+        yield { models: models.map(toModelMessage), prices: toPriceList(prices) };
+      }
     },
 
     listPools({ format: wanted }) {

@@ -25,6 +25,7 @@ import {
   toAccountMessage,
   toRefusedMessage,
 } from './account-messages.ts';
+import { toPriceList } from './catalog-messages.ts';
 
 export interface PoolOperatorParts {
   readonly broker: Broker;
@@ -147,11 +148,7 @@ export function poolOperatorHandlers({
         classes: classes.map(({ id, name, effort, candidates }) => {
           return { id, name, effort, candidates: candidates.map(({ pool, model }) => `${pool}/${model}`) };
         }),
-        currency: prices?.currency ?? '',
-        prices: (prices?.models ?? []).map(({ model, inputMicros, cachedInputMicros, outputMicros }) => ({
-          ...{ model, inputMicros: BigInt(inputMicros) },
-          ...{ cachedInputMicros: BigInt(cachedInputMicros), outputMicros: BigInt(outputMicros) },
-        })),
+        ...toPriceList(prices),
       };
       return { file };
     },
