@@ -76,6 +76,7 @@ export class PriceBook {
   }
 
   #priceOf(model: string, localDay: string): ModelPrice | undefined {
+    if (this.isEmpty) return undefined;
     if (this.#known.size >= maxKnown) this.#known.clear();
     return this.#known.getOrInsertComputed(`${localDay} ${model}`, () => this.#findPrice(model, localDay));
   }

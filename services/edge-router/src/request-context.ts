@@ -12,6 +12,7 @@ import type { SharedQueries } from './endpoints/shared-queries.ts';
 import type { ErrorDialect } from './errors/render-error.ts';
 import type { GenAiOperation, RequestEvents } from './events.ts';
 import type { EdgeRouterPeers } from './peers.ts';
+import type { Pricing } from './pricing/pricing.ts';
 import type { Outbox } from './usage/outbox.ts';
 import type { RequestLogEntry } from './usage/request-log.ts';
 
@@ -58,6 +59,7 @@ export interface EndpointPeers extends Pick<EdgeRouterPeers, 'broker' | 'adapter
   readonly usageReports: SharedQueries<UsageReport>;
   readonly leases: Leases;
   readonly outbox: Outbox;
+  readonly pricing: Pricing;
   readonly events: RequestEvents;
 }
 

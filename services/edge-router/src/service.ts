@@ -18,6 +18,7 @@ import { createEvents } from './events.ts';
 import { createApp } from './http/app.ts';
 import { HttpServer } from './http/server.ts';
 import type { EdgeRouterPeers } from './peers.ts';
+import { Pricing, watchCatalog } from './pricing/pricing.ts';
 import type { UsageReport } from './request-context.ts';
 import { Outbox } from './usage/outbox.ts';
 import { createOutboxEvents, showOutboxDisk } from './usage/outbox-events.ts';
@@ -62,7 +63,9 @@ export async function createEdgeRouterService(
   });
   const requestLog = createRequestLog(outbox, runtime.metrics, clock);
   const usageReports = new SharedQueries<UsageReport>();
-  const app = createApp({ ...peers, config, clock, events, tokens, limiter, leases, outbox, requestLog, usageReports });
+  const pricing = new Pricing();
+  const own = { config, clock, events, tokens, limiter, leases, outbox, pricing, requestLog, usageReports };
+  const app = createApp({ ...peers, ...own });
   const server = new HttpServer(app, config, events);
   stack.defer(() => server.drain(0));
 
@@ -79,9 +82,10 @@ export async function createEdgeRouterService(
       const watching = watchTokenChanges(peers.identity, tokens, stop.signal, () => {
         hasReachedIdentity = true;
       });
+      const following = watchCatalog(peers.broker, pricing, stop.signal);
       stack.defer(async () => {
         stop.abort();
-        await watching;
+        await Promise.all([watching, following]);
       });
     },
     notReady: async () => {

@@ -167,7 +167,10 @@ export class WholeEdge implements AsyncDisposable {
           report: () => ({}),
           renewLeases: () => ({}),
           listModels: () => ({}),
-          async *watchCatalog() {},
+          // biome-ignore lint/correctness/useYield: nothing changes.
+          async *watchCatalog(_request, { signal }) {
+            await once(signal, 'abort');
+          },
           listPools: () => ({}),
           reportModels: () => ({}),
           listAccounts: () => ({}),

@@ -1,7 +1,6 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { GatewayError, GatewayErrorCode } from '@gateway/errors';
-import type { Usage } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { LimitName, RefusalSchema } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { type AttemptReport, AttemptResult, type Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import type { AcquireResponse } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
@@ -16,9 +15,11 @@ import {
   RequestLoggedSchema,
   RequestTimesSchema,
 } from '@gateway/proto/usage/v1/request_log_pb.js';
+import type { UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { failSpan, type Metrics, type Span, startSpan, withSpan } from '@gateway/telemetry';
 import { type Clock, monotonicMs } from '@gateway/time';
 import type { Outbox } from './outbox.ts';
+import { countsOf } from './token-counts.ts';
 
 /** At most this many requests per second are logged for which no account was tried. */
 const maxUntriedPerSecond = 100;
@@ -182,10 +183,9 @@ export class RequestLogEntry {
     if (this.#attempt !== undefined) this.#attempt.cancelReason = CancelReason.CLIENT_STALLED;
   }
 
-  onRecorded(usage: Omit<Usage, '$typeName'>): void {
-    const { inputTokens, cachedTokens, outputTokens, reasoningTokens, estimated } = usage;
-    const counts = { inputTokens, cachedTokens, outputTokens, reasoningTokens, estimated };
-    this.message.usage = { $typeName: 'gateway.adapter.v1.Usage', ...counts };
+  onRecorded(recorded: UsageRecorded): void {
+    this.message.usage = { $typeName: 'gateway.adapter.v1.Usage', ...countsOf(recorded) };
+    if (recorded.costMicros !== undefined) this.message.costMicros = recorded.costMicros;
   }
 
   onEnded(end: FinalResponse): void {
@@ -274,7 +274,7 @@ export function isPlainSuccess({ ending, moved, slow, attempts }: RequestLogged)
  * of failures, which have addresses.
  */
 export function toLogFields(message: RequestLogged): object {
-  const { requestId, endpoint, status, ending, attempts, noAccount, times, usage } = message;
+  const { requestId, endpoint, status, ending, attempts, noAccount, times, usage, costMicros } = message;
   return {
     request_id: requestId,
     client_request_id: message.clientRequestId || undefined,
@@ -289,6 +289,7 @@ export function toLogFields(message: RequestLogged): object {
     first_byte_seconds: seconds(times?.firstByte),
     input_tokens: usage && Number(usage.inputTokens),
     output_tokens: usage && Number(usage.outputTokens),
+    cost_micros: costMicros && Number(costMicros),
     seconds: seconds(times?.ended),
   };
 }

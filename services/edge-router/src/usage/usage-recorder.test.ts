@@ -1,8 +1,10 @@
 import { create } from '@bufbuild/protobuf';
 import type { Settlement } from '@gateway/limits';
+import { PriceBook } from '@gateway/prices';
 import { UsageSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { TokenSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { LeaseSchema } from '@gateway/proto/pool/v1/account_pb.js';
+import { PriceListSchema } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { LedgerOutcome, type UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { describe, expect, it } from 'vitest';
 import { type RecorderPeers, UsageRecorder } from './usage-recorder.ts';
@@ -13,13 +15,19 @@ const usage = (inputTokens: bigint, outputTokens: bigint, estimated = false) =>
 
 function setUp(
   limits: { requestsPerMinute: number; tokensPerDay?: bigint } = { requestsPerMinute: 1, tokensPerDay: 100n },
+  prices = new PriceBook(),
 ) {
   const lines: string[] = [];
   const finals: UsageRecorded[] = [];
   const charges: Settlement[] = [];
+  const opened: (bigint | undefined)[] = [];
   const peers = {
+    pricing: { prices },
     outbox: {
-      open: (event: UsageRecorded) => void lines.push(`open ${LedgerOutcome[event.outcome]} ${event.outputTokens}`),
+      open: (event: UsageRecorded) => {
+        lines.push(`open ${LedgerOutcome[event.outcome]} ${event.outputTokens}`);
+        opened.push(event.costMicros);
+      },
       close: (requestId: string) => void lines.push(`close ${requestId}`),
       finish: async (event: UsageRecorded, charged?: Promise<void>) => {
         await charged;
@@ -35,10 +43,10 @@ function setUp(
       },
     },
   } satisfies RecorderPeers;
-  const token = create(TokenSchema, { tokenId: 't1', label: 'ci', limits });
+  const token = create(TokenSchema, { tokenId: 't1', label: 'ci', limits, groupId: 'g1' });
   const admission = { admittedAtMs: 1_000, localDay: '2026-11-20', headers: {} };
   const request = { requestId: 'r1', token, admission, endpoint: '/v1/chat/completions', bodyBytes: 401 };
-  return { recorder: new UsageRecorder(request, peers), lines, finals, charges };
+  return { recorder: new UsageRecorder(request, peers), peers, opened, lines, finals, charges };
 }
 
 describe('UsageRecorder', () => {
@@ -220,5 +228,58 @@ describe('UsageRecorder', () => {
     recorder.onLease(lease);
     expect(lines).toEqual(['open UNSPECIFIED 0', 'close r1']);
     expect(finals).toEqual([]);
+  });
+
+  describe('at the prices of the admission', () => {
+    const million = 1_000_000n;
+    const bookOf = (inputMicros: bigint, cacheWrite1hMicros = 0n) =>
+      new PriceBook(
+        create(PriceListSchema, {
+          currency: 'EUR',
+          prices: [
+            { model: 'gpt-5.5', inputMicros, cacheWrite1hMicros, outputMicros: 10n * million },
+            { model: 'gpt-5.5', inputMicros: 9n * million, fromDay: '2026-11-21' },
+            { model: 'model-a', inputMicros: 2n * million, outputMicros: million },
+          ],
+        }),
+      );
+
+    it('records the cost, by the day of the admission, also after prices have changed', async () => {
+      const { recorder, peers, finals } = setUp(undefined, bookOf(million, 2n * million));
+      peers.pricing.prices = bookOf(5n * million);
+      recorder.onLease(lease);
+      await recorder.end(
+        LedgerOutcome.COMPLETED,
+        create(UsageSchema, { inputTokens: 100n, cacheWrite5mTokens: 10n, cacheWrite1hTokens: 40n, outputTokens: 3n }),
+      );
+      const counts = { cacheWrite5mTokens: 10n, cacheWrite1hTokens: 40n, groupId: 'g1' };
+      expect(finals).toMatchObject([{ ...counts, costMicros: 50n + 80n + 30n }]);
+    });
+
+    it('gives the outbox the cost so far with every note', () => {
+      const { recorder, opened } = setUp(undefined, bookOf(million));
+      recorder.onLease(lease);
+      for (const output of [0n, 10n, 1_000n]) recorder.onUsage(usage(5n, output));
+      // A body of 401 bytes is estimated as 101 tokens.
+      expect(opened).toEqual([101n, 5n, 10_005n]);
+    });
+
+    it('gives attempts that were given up the cost of their own model, and none to a model without a price', async () => {
+      const { recorder, finals } = setUp(undefined, bookOf(million));
+      for (const model of ['model-a', 'unpriced', 'gpt-5.5']) {
+        recorder.onLease(create(LeaseSchema, { provider: 'provider_a', model }));
+        recorder.onUsage(usage(90n, 20n));
+        recorder.onProduced();
+      }
+      await recorder.end(LedgerOutcome.COMPLETED);
+      const costs = new Map(finals.map(({ model, costMicros }) => [model, costMicros]));
+      expect(costs).toEqual(
+        new Map([
+          ['model-a', 200n],
+          ['unpriced', undefined],
+          ['gpt-5.5', 290n],
+        ]),
+      );
+    });
   });
 });

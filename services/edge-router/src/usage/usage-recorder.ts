@@ -1,18 +1,22 @@
 import { clone, create } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import type { PriceBook } from '@gateway/prices';
 import type { Usage } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import type { Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import { LedgerOutcome, type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { inSpan } from '@gateway/telemetry';
 import type { EdgeLimiter } from '../admission/admit.ts';
 import { limiterTerms } from '../admission/admit.ts';
+import type { Pricing } from '../pricing/pricing.ts';
 import type { AdmittedRequest } from '../request-context.ts';
 import type { Outbox } from './outbox.ts';
 import { wordOf } from './request-log.ts';
+import { countsOf, nothingUsed } from './token-counts.ts';
 
 export interface RecorderPeers {
   readonly outbox: Pick<Outbox, 'open' | 'close' | 'finish'>;
   readonly limiter: Pick<EdgeLimiter, 'charge'>;
+  readonly pricing: Pick<Pricing, 'prices'>;
 }
 
 interface RecordedRequest extends Pick<AdmittedRequest, 'requestId' | 'token' | 'admission'> {
@@ -38,6 +42,8 @@ const checkpointTokens = 1_000n;
 export class UsageRecorder {
   readonly #request: RecordedRequest;
   readonly #peers: RecorderPeers;
+  /** Those of the admission: a change of prices does not concern requests that are running. */
+  readonly #prices: PriceBook;
   /** The usage so far: one event for the whole request. */
   readonly #event: UsageRecorded;
   /** The request was sent with the latest lease, and the provider has not refused it. */
@@ -62,10 +68,12 @@ export class UsageRecorder {
   constructor(request: RecordedRequest, peers: RecorderPeers) {
     this.#request = request;
     this.#peers = peers;
+    this.#prices = peers.pricing.prices;
     const { requestId, token, admission, endpoint } = request;
     this.#event = create(UsageRecordedSchema, {
       requestId,
       tokenId: token.tokenId,
+      groupId: token.groupId,
       admittedAt: timestampFromMs(admission.admittedAtMs),
       localDay: admission.localDay,
       endpoint,
@@ -80,11 +88,11 @@ export class UsageRecorder {
     this.#attempts += 1;
     Object.assign(this.#event, { provider, model, accountId, outcome: LedgerOutcome.UNSPECIFIED });
     const inputTokens = BigInt(Math.ceil(this.#request.bodyBytes / bytesPerToken));
-    this.#take({ inputTokens, cachedTokens: 0n, outputTokens: 0n, reasoningTokens: 0n, estimated: true });
+    this.#take({ ...nothingUsed, inputTokens });
     this.#isSent = false;
     this.#isAnswered = false;
     this.#hasProduced = false;
-    this.#peers.outbox.open(this.#event);
+    this.#open(this.#event);
   }
 
   /**
@@ -125,7 +133,7 @@ export class UsageRecorder {
     this.#isAnswered = true;
     this.#nextCheckpoint = usage.outputTokens + checkpointTokens;
     this.#event.outcome = LedgerOutcome.FAILED;
-    this.#peers.outbox.open(this.#event);
+    this.#open(this.#event);
   }
 
   /**
@@ -152,6 +160,7 @@ export class UsageRecorder {
 
   async #record(outcome: LedgerOutcome): Promise<void> {
     this.#event.outcome = outcome;
+    this.#price(this.#event);
     this.recorded = this.#event;
     // The day is charged before the event may be delivered: otherwise a counter loaded from the
     // ledger in between would count the request twice.
@@ -175,7 +184,19 @@ export class UsageRecorder {
       outcome: LedgerOutcome.GIVEN_UP,
     });
     this.#givenUp.push(event);
+    this.#open(event);
+  }
+
+  /** The outbox keeps the cost so far, so that it is known if this process dies. */
+  #open(event: UsageRecorded): void {
+    this.#price(event);
     this.#peers.outbox.open(event);
+  }
+
+  #price(event: UsageRecorded): void {
+    const cost = this.#prices.costOf(event.model, event, event.localDay);
+    if (cost === undefined) delete event.costMicros;
+    else event.costMicros = cost;
   }
 
   async #finishGivenUp(): Promise<void> {
@@ -190,7 +211,7 @@ export class UsageRecorder {
     return this.#peers.limiter.charge({ key, requestId, localDay: admission.localDay, tokens });
   }
 
-  #take({ inputTokens, cachedTokens, outputTokens, reasoningTokens, estimated }: Omit<Usage, '$typeName'>): void {
-    Object.assign(this.#event, { inputTokens, cachedTokens, outputTokens, reasoningTokens, estimated });
+  #take(usage: Omit<Usage, '$typeName'>): void {
+    Object.assign(this.#event, countsOf(usage));
   }
 }

@@ -135,6 +135,14 @@ export declare type RequestLogged = Message<"gateway.usage.v1.RequestLogged"> & 
    * @generated from field: optional bool streamed = 17;
    */
   streamed?: boolean | undefined;
+
+  /**
+   * What the recorded usage cost at the price of the admission, in millionths of the currency.
+   * Absent: nothing was recorded, or the model had no price.
+   *
+   * @generated from field: optional int64 cost_micros = 18;
+   */
+  costMicros?: bigint | undefined;
 };
 
 /**

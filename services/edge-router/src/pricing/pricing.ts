@@ -1,0 +1,43 @@
+import { PriceBook } from '@gateway/prices';
+import type { PoolBrokerService, WatchCatalogResponse } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import type { Client } from '@gateway/rpc';
+import { sleep } from '@gateway/time';
+
+/** What models cost, and which models can answer for a class: as the broker last reported it. */
+export class Pricing {
+  #prices = new PriceBook();
+  #candidates: ReadonlyMap<string, readonly string[]> = new Map();
+
+  /** Empty until the broker has been reached. Kept while it is away. */
+  get prices(): PriceBook {
+    return this.#prices;
+  }
+
+  /** The provider's models that can answer for a model id. */
+  candidatesOf(model: string): readonly string[] {
+    return this.#candidates.get(model) ?? [model];
+  }
+
+  use({ models, prices }: Pick<WatchCatalogResponse, 'models' | 'prices'>): void {
+    this.#candidates = new Map(models.map(({ id, candidates }) => [id, candidates]));
+    this.#prices = new PriceBook(prices);
+  }
+}
+
+/** Follows the broker's catalog until the signal is aborted. A lost stream is reopened. */
+export async function watchCatalog(
+  broker: Pick<Client<typeof PoolBrokerService>, 'watchCatalog'>,
+  pricing: Pick<Pricing, 'use'>,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      for await (const catalog of broker.watchCatalog({}, { signal })) pricing.use(catalog);
+    } catch {
+      // The broker is away: its last prices apply.
+    }
+    await sleep(reconnectMs, { signal }).catch(() => undefined);
+  }
+}
+
+const reconnectMs = 250;
