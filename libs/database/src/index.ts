@@ -5,4 +5,12 @@ export { type EventDays, EventDaysBusyError, firstKeptDay, type TableByDay } fro
 export { eventDaysOf } from './event-days/event-days-of.ts';
 export { migrate, pendingMigrations } from './migrate.ts';
 export type * from './schema.ts';
-export { type SummedColumn, summedColumns, totalsOf } from './usage-totals.ts';
+export {
+  countedColumns,
+  countsOf,
+  plusSums,
+  type SummedColumn,
+  summedColumns,
+  totalsOf,
+  type UsageSums,
+} from './usage-totals.ts';

@@ -156,8 +156,12 @@ export interface UsageDailyTable
   readonly cache_write_1h_tokens: Generated<number>;
   /** The frozen cost of the events that have one. */
   readonly cost_micros: Generated<number>;
-  /** The input and output tokens of these events. */
-  readonly costed_tokens: Generated<number>;
+  /** The tokens of these events. */
+  readonly costed_input_tokens: Generated<number>;
+  readonly costed_cached_tokens: Generated<number>;
+  readonly costed_cache_write_5m_tokens: Generated<number>;
+  readonly costed_cache_write_1h_tokens: Generated<number>;
+  readonly costed_output_tokens: Generated<number>;
 }
 
 /**

@@ -1,16 +1,53 @@
 import type { UsageDailyTable } from './schema.ts';
 
+/** What every report of usage shows. */
+export const countedColumns = ['requests', 'input_tokens', 'cached_tokens', 'output_tokens'] as const;
+
 /** The columns that daily sums add up. */
-export const summedColumns = ['requests', 'input_tokens', 'cached_tokens', 'output_tokens'] as const;
+export const summedColumns = [
+  ...countedColumns,
+  'cache_write_5m_tokens',
+  'cache_write_1h_tokens',
+  'cost_micros',
+  'costed_input_tokens',
+  'costed_cached_tokens',
+  'costed_cache_write_5m_tokens',
+  'costed_cache_write_1h_tokens',
+  'costed_output_tokens',
+] as const satisfies readonly (keyof UsageDailyTable)[];
 
 export type SummedColumn = (typeof summedColumns)[number];
+export type UsageSums = Readonly<Record<SummedColumn, number>>;
 
-/** A row's sums in the form of a message. */
-export function totalsOf(row: Pick<UsageDailyTable, SummedColumn>) {
+/** Sums with others added or subtracted. */
+export function plusSums(sums: UsageSums, others: UsageSums, sign: 1 | -1 = 1): UsageSums {
+  const added = summedColumns.map((column) => [column, sums[column] + sign * others[column]] as const);
+  return Object.fromEntries(added) as Record<SummedColumn, number>;
+}
+
+/** The counts of a row in the form of a message. */
+export function countsOf(row: Pick<UsageSums, (typeof countedColumns)[number]>) {
   return {
     requests: BigInt(row.requests),
     inputTokens: BigInt(row.input_tokens),
     cachedTokens: BigInt(row.cached_tokens),
     outputTokens: BigInt(row.output_tokens),
+  };
+}
+
+/** All sums of a row in the form of a message. */
+export function totalsOf(row: UsageSums) {
+  return {
+    ...countsOf(row),
+    cacheWrite5mTokens: BigInt(row.cache_write_5m_tokens),
+    cacheWrite1hTokens: BigInt(row.cache_write_1h_tokens),
+    costMicros: BigInt(row.cost_micros),
+    costed: {
+      inputTokens: BigInt(row.costed_input_tokens),
+      cachedTokens: BigInt(row.costed_cached_tokens),
+      cacheWrite5mTokens: BigInt(row.costed_cache_write_5m_tokens),
+      cacheWrite1hTokens: BigInt(row.costed_cache_write_1h_tokens),
+      outputTokens: BigInt(row.costed_output_tokens),
+    },
   };
 }

@@ -1,3 +1,4 @@
+import { summedColumns } from '@gateway/database';
 import { testDatabases } from '@gateway/database/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -11,10 +12,8 @@ const columns: (keyof DailySum)[] = [
   'provider',
   'model',
   'account_id',
-  'requests',
-  'input_tokens',
-  'cached_tokens',
-  'output_tokens',
+  'group_id',
+  ...summedColumns,
 ];
 
 const tokens = fc.constantFrom(0, 0, 1, 7, 1_000_000_000_000, 2 ** 40);
@@ -35,6 +34,10 @@ const entries: fc.Arbitrary<LedgerEntry> = fc.record({
   estimated: fc.constantFrom(0, 1),
   outcome: fc.constantFrom('completed', 'aborted', 'failed', 'lost', 'given_up'),
   account_id: fc.constantFrom('', 'pool/a', "pool/b'2"),
+  group_id: fc.constantFrom('', 'group-1', 'group-2'),
+  cache_write_5m_tokens: tokens,
+  cache_write_1h_tokens: tokens,
+  cost_micros: fc.option(tokens),
 });
 
 describe.each(testDatabases)('adding entries in $name', ({ open }) => {
@@ -48,6 +51,7 @@ describe.each(testDatabases)('adding entries in $name', ({ open }) => {
         await database.deleteFrom('usage_events').execute();
         await database.deleteFrom('usage_daily').execute();
         await database.deleteFrom('usage_daily_by_account').execute();
+        await database.deleteFrom('usage_daily_by_group').execute();
         const kept = new Map<string, LedgerEntry>();
         for (const batch of given) {
           const before = kept.size;
@@ -63,7 +67,9 @@ describe.each(testDatabases)('adding entries in $name', ({ open }) => {
         const sums = await database.selectFrom('usage_daily').selectAll().execute();
         const ofAccounts = await database.selectFrom('usage_daily_by_account').selectAll().execute();
         const texts = (rows: readonly DailySum[]) => rows.map((row) => JSON.stringify(row, columns)).sort();
-        const storedSums = [...sums.map((sum) => ({ ...sum, account_id: '' })), ...ofAccounts];
+        const ofGroups = await database.selectFrom('usage_daily_by_group').selectAll().execute();
+        const none = { account_id: '', group_id: '' };
+        const storedSums = [...sums, ...ofAccounts, ...ofGroups].map((sum) => ({ ...none, ...sum }));
         expect(texts(storedSums)).toEqual(texts(dailySums([...kept.values()])));
       }),
       { numRuns: 20 },

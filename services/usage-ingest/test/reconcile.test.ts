@@ -6,6 +6,7 @@ import { UsageIngestService } from '@gateway/proto/usage/v1/usage_service_pb.js'
 import { directClientOf } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import fc from 'fast-check';
+import type { Insertable, Updateable } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { createUsageIngestService } from '../src/service.ts';
 import { checkDay } from '../src/store/check-day.ts';
@@ -33,9 +34,15 @@ describe.each(testDatabases)('reconciling a day in $name', ({ open }) => {
       outputTokens: fc.bigInt({ min: 0n, max: 10n }),
       outcome: fc.constantFrom(...outcomes),
       accountId: fc.constantFrom('', 'pool/a', 'pool/b'),
+      groupId: fc.constantFrom('', 'g1', 'g2'),
+      cacheWrite5mTokens: fc.bigInt({ min: 0n, max: 10n }),
+      cacheWrite1hTokens: fc.bigInt({ min: 0n, max: 10n }),
+      costMicros: fc.option(fc.bigInt({ min: 0n, max: 10n }), { nil: undefined }),
     });
     const [events = []] = fc.sample(fc.array(event, { minLength: 200, maxLength: 300, size: 'max' }), 1);
-    await record(...events.map((fields) => usageEvent(fields)));
+    await record(
+      ...events.map(({ costMicros, ...fields }) => usageEvent({ ...fields, ...(costMicros && { costMicros }) })),
+    );
     expect(await ledger.reconcileDay({ localDay })).toMatchObject({ eventsKept: true, differenceCount: 0 });
     // Many slices give the same result as one.
     const sliced = await checkDay(eventDaysOf(opened.database), localDay, { repair: false, atATime: 7 });
@@ -81,6 +88,36 @@ describe.each(testDatabases)('reconciling a day in $name', ({ open }) => {
       { tokenId: 'b', accountId: 'pool/a', recorded: { requests: 0n }, counted: { requests: 1n } },
     ]);
     expect(await ledgerTotals(opened.database)).toEqual(expectedTotals([...events, older]));
+  });
+
+  it('finds and mends what differs of a group, and a wrong cost', async () => {
+    await using opened = await open();
+    const { record, ledger } = clientsOf(opened.database);
+    const costs = { costMicros: 70n, cacheWrite5mTokens: 2n };
+    await record(...['a', 'b'].map((tokenId) => usageEvent({ tokenId, groupId: 'g1', accountId: '', ...costs })));
+    const before = await opened.database.selectFrom('usage_daily').selectAll().orderBy('token_id').execute();
+    const ofGroup = () => opened.database.selectFrom('usage_daily_by_group').selectAll().orderBy('token_id').execute();
+    expect(await ofGroup()).toEqual(before.map((sum) => ({ ...sum, group_id: 'g1' })));
+    await opened.database.deleteFrom('usage_daily_by_group').where('token_id', '=', 'a').execute();
+    await plant(opened.database, 'b', { cost_micros: 71, costed_output_tokens: 0 });
+    const { differences } = await ledger.reconcileDay({ localDay, repair: true });
+    expect(differences).toMatchObject([
+      { tokenId: 'a', groupId: 'g1', recorded: { requests: 0n }, counted: { requests: 1n, costMicros: 70n } },
+      { tokenId: 'b', groupId: '', recorded: { costMicros: 71n }, counted: { costMicros: 70n } },
+    ]);
+    expect(await opened.database.selectFrom('usage_daily').selectAll().orderBy('token_id').execute()).toEqual(before);
+    expect(await ofGroup()).toEqual(before.map((sum) => ({ ...sum, group_id: 'g1' })));
+  });
+
+  it('mends any number of sums', async () => {
+    await using opened = await open();
+    const { record, ledger } = clientsOf(opened.database);
+    const events = Array.from({ length: 2_500 }, (_, index) => usageEvent({ tokenId: `t${index}`, groupId: 'g1' }));
+    for (let start = 0; start < events.length; start += 500) await record(...events.slice(start, start + 500));
+    const tables = ['usage_daily', 'usage_daily_by_account', 'usage_daily_by_group'] as const;
+    for (const table of tables) await opened.database.deleteFrom(table).execute();
+    expect(await ledger.reconcileDay({ localDay, repair: true })).toMatchObject({ differenceCount: 7_500 });
+    expect(await ledger.reconcileDay({ localDay })).toMatchObject({ differenceCount: 0 });
   });
 
   it('mends what differs when asked to, and nothing else', async () => {
@@ -147,11 +184,11 @@ function clientsOf(database: GatewayDatabase) {
   };
 }
 
-async function plant(database: GatewayDatabase, tokenId: string, wrong: Partial<UsageDailyTable>): Promise<void> {
+async function plant(database: GatewayDatabase, tokenId: string, wrong: Updateable<UsageDailyTable>): Promise<void> {
   await database.updateTable('usage_daily').set(wrong).where('token_id', '=', tokenId).execute();
 }
 
-function sumOf(token_id: string): UsageDailyTable {
+function sumOf(token_id: string): Insertable<UsageDailyTable> {
   return {
     token_id,
     local_day: localDay,

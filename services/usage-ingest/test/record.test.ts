@@ -16,7 +16,8 @@ import { expectedTotals, ledgerTotals, usageEvent } from './usage-fixtures.ts';
 describe.each(testDatabases)('recording usage in $name', ({ open }) => {
   it('stores a request with everything that is known of it', async () => {
     await using opened = await open();
-    const event = usageEvent({ outcome: LedgerOutcome.FAILED, estimated: true, reasoningTokens: 3n });
+    const priced = { groupId: 'g1', cacheWrite5mTokens: 2n, cacheWrite1hTokens: 1n, costMicros: 70n };
+    const event = usageEvent({ outcome: LedgerOutcome.FAILED, estimated: true, reasoningTokens: 3n, ...priced });
     expect(await record(opened.database, event)).toBe(1);
     expect(await opened.database.selectFrom('usage_events').selectAll().execute()).toEqual([
       {
@@ -34,6 +35,10 @@ describe.each(testDatabases)('recording usage in $name', ({ open }) => {
         estimated: 1,
         outcome: 'failed',
         account_id: 'pool/a',
+        group_id: 'g1',
+        cache_write_5m_tokens: 2,
+        cache_write_1h_tokens: 1,
+        cost_micros: 70,
       },
     ]);
   });

@@ -1,11 +1,19 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt';
-import { eventDaysOf, type GatewayDatabase, type SummedColumn } from '@gateway/database';
+import {
+  eventDaysOf,
+  type GatewayDatabase,
+  type SummedColumn,
+  summedColumns,
+  type UsageEventsTable,
+} from '@gateway/database';
 import { testDatabases } from '@gateway/database/testing';
 import { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { directClientOf } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { ManualClock } from '@gateway/time';
+import type { Insertable } from 'kysely';
 import { describe, expect, it } from 'vitest';
+import { firstIdAt } from '../src/request-log/request-id.ts';
 import { createUsageQueryService, type UsageQueryPeers } from '../src/service.ts';
 
 const nowMs = Date.parse('2026-11-20T10:00:00Z');
@@ -126,21 +134,108 @@ describe.each(testDatabases)('usage in $name', ({ open }) => {
     await recording;
   });
 
+  it('of a group is its tokens and cost over all days of a period, with the requests that are in it', async () => {
+    await using opened = await open();
+    const { database } = opened;
+    const client = clientOf(database);
+    await addGroupDay(database, { local_day: '2026-11-01', cost_micros: 70 });
+    await addGroupDay(database, { local_day: '2026-11-20', token_id: 'another', cost_micros: 5_000_000_000 });
+    await addGroupDay(database, { local_day: '2026-11-20', group_id: 'other group', cost_micros: 1 });
+    await addGroupDay(database, { local_day: '2026-10-31', cost_micros: 1 });
+    const id = idAt(Date.parse('2026-11-20T08:00:00Z'));
+    const ofGroup = { group_id: 'g1' };
+    await addRequest(database, { ...ofGroup, request_id: id, token_id: 'another' });
+    await addRequest(database, { ...ofGroup, request_id: `${id}/1` });
+    await addRequest(database, { ...ofGroup, request_id: 'day before', local_day: '2026-10-31' });
+    await addRequest(database, { ...ofGroup, request_id: 'first day', local_day: '2026-11-01' });
+    await addRequest(database, { group_id: '', request_id: 'no group' });
+    const november = { groupId: 'g1', firstDay: '2026-11-01', lastDay: '2026-11-30' };
+    const totals = { totalTokens: 30n, costMicros: 5_000_000_070n };
+    const known = [id, `${id}/1`];
+    expect(await client.getGroupTotal({ ...november, requestIds: [...known, `${id}/2`] })).toMatchObject({
+      ...totals,
+      includedRequestIds: known,
+    });
+    const requestIds = ['first day', 'day before', id, 'no group'];
+    const included = { includedRequestIds: ['first day', id] };
+    expect(await client.getGroupTotal({ ...november, requestIds })).toMatchObject({ ...totals, ...included });
+    const unused = await client.getGroupTotal({ ...november, groupId: 'unused' });
+    expect(unused).toMatchObject({ totalTokens: 0n, costMicros: 0n, includedRequestIds: [] });
+  });
+
+  it('of a group never has a total without the requests in it, or the other way round', async () => {
+    await using opened = await open();
+    const client = clientOf(opened.database);
+    await eventDaysOf(opened.database).open(['2026-11-20']);
+    const requestIds = Array.from({ length: 30 }, (_, index) => idAt(nowMs, index));
+    const recording = (async () => {
+      for (const [index, request_id] of requestIds.entries()) {
+        await opened.database.transaction().execute(async (transaction) => {
+          await addRequest(transaction, { request_id, group_id: 'g1' });
+          await addGroupDay(transaction, { local_day: '2026-11-20', model: `m${index}`, cost_micros: 3 });
+        });
+      }
+    })();
+    const period = { groupId: 'g1', firstDay: '2026-11-01', lastDay: '2026-11-30' };
+    for (let included = 0; included < requestIds.length; ) {
+      const answer = await client.getGroupTotal({ ...period, requestIds });
+      included = answer.includedRequestIds.length;
+      expect([answer.totalTokens, answer.costMicros]).toEqual([BigInt(included * 15), BigInt(included * 3)]);
+    }
+    await recording;
+  });
+
+  it('is typical of a model if 95 of 100 answers of the day before have no more output', async () => {
+    await using opened = await open();
+    const { database } = opened;
+    const clock = new ManualClock(nowMs);
+    const client = clientOf(database, 2_000, {}, clock);
+    const yesterday = { local_day: '2026-11-19' };
+    for (let output_tokens = 1; output_tokens <= 100; output_tokens += 1) {
+      await addRequest(database, { ...yesterday, request_id: `r${output_tokens}`, output_tokens });
+    }
+    await addRequest(database, { ...yesterday, request_id: 'one', model: 'rare', output_tokens: 7 });
+    await addRequest(database, { ...yesterday, request_id: 'two', output_tokens: 9_999, outcome: 'aborted' });
+    await addRequest(database, { request_id: 'today', output_tokens: 9_999 });
+    const typical = async () => {
+      const { models } = await client.getTypicalOutput({});
+      return models.map(({ model, outputTokens }) => `${model} ${outputTokens}`);
+    };
+    expect(await typical()).toEqual(['gpt-5.5 95', 'rare 7']);
+    // Read once an hour, and again when another day is the last full one.
+    await addRequest(database, { ...yesterday, request_id: 'late', model: 'late', output_tokens: 8 });
+    expect(await typical()).toHaveLength(2);
+    clock.advanceMs(3_600_000);
+    expect(await typical()).toEqual(['gpt-5.5 95', 'late 8', 'rare 7']);
+    clock.advanceMs(86_400_000);
+    expect(await typical()).toEqual(['gpt-5.5 9999']);
+  });
+
   it('is refused without a token, for a day that is none, and for too many requests', async () => {
     await using opened = await open();
     const client = clientOf(opened.database);
     const refused = { code: 'invalid_request' };
     await expect(client.getUsage({})).rejects.toMatchObject(refused);
+    const period = { firstDay: '2026-11-01', lastDay: '2026-11-30' };
+    await expect(client.getGroupTotal(period)).rejects.toMatchObject(refused);
+    await expect(client.getGroupTotal({ ...period, groupId: 'g1', lastDay: '' })).rejects.toMatchObject(refused);
     await expect(client.getDayTotal({ tokenId: 'token', localDay: 'today' })).rejects.toMatchObject(refused);
     await expect(client.getDayTotal({ tokenId: 'token', localDay: '2026-02-30' })).rejects.toMatchObject(refused);
   });
 });
 
-function clientOf(database: GatewayDatabase, waitMs = 2_000, peers: Pick<UsageQueryPeers, 'progress'> = {}) {
+function idAt(ms: number, index = 0): string {
+  return `${firstIdAt(ms)}-7000-8000-${String(index).padStart(12, '0')}`;
+}
+
+function clientOf(
+  database: GatewayDatabase,
+  waitMs = 2_000,
+  peers: Pick<UsageQueryPeers, 'progress'> = {},
+  clock = new ManualClock(nowMs),
+) {
   const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
-  const service = createUsageQueryService({ waitMs }, { database, ...peers }, runtime, {
-    clock: new ManualClock(nowMs),
-  });
+  const service = createUsageQueryService({ waitMs }, { database, ...peers }, runtime, { clock });
   return directClientOf(service.routes, UsageQueryService);
 }
 
@@ -167,11 +262,18 @@ async function addDay(database: GatewayDatabase, day: Day): Promise<void> {
     .execute();
 }
 
-interface Request {
-  readonly request_id: string;
-  readonly token_id?: string;
-  readonly local_day?: string;
+/** A request of 10 input and 5 output tokens of a group. */
+async function addGroupDay(database: GatewayDatabase, day: Day & { readonly group_id?: string }): Promise<void> {
+  const nothing = Object.fromEntries(summedColumns.map((column) => [column, 0])) as Record<SummedColumn, number>;
+  const counts = { ...nothing, requests: 1, input_tokens: 10, output_tokens: 5 };
+  const key = { group_id: 'g1', token_id: 'token', provider: 'provider_a', model: 'gpt-5.5' };
+  await database
+    .insertInto('usage_daily_by_group')
+    .values({ ...key, ...counts, ...day })
+    .execute();
 }
+
+type Request = Pick<Insertable<UsageEventsTable>, 'request_id'> & Partial<Insertable<UsageEventsTable>>;
 
 async function addRequest(database: GatewayDatabase, request: Request): Promise<void> {
   if (!database.isTransaction) await eventDaysOf(database).open([request.local_day ?? '2026-11-20']);

@@ -1,5 +1,5 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import type { GatewayDatabase, UsageDailyTable } from '@gateway/database';
+import { type GatewayDatabase, type SummedColumn, summedColumns, type UsageDailyTable } from '@gateway/database';
 import { testDatabases } from '@gateway/database/testing';
 import {
   type ReportUsageRequestSchema,
@@ -10,6 +10,7 @@ import {
 import { directClientOf } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { addLocalDays } from '@gateway/time';
+import type { Insertable } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { createUsageQueryService } from '../src/service.ts';
 
@@ -159,6 +160,50 @@ describe.each(testDatabases)('a report in $name', ({ open }) => {
     expect(all.pages).toBeGreaterThan(5);
   });
 
+  it('sums up groups with their cost, tokens of no group, and tokens of one group', async () => {
+    await using opened = await open();
+    const { database } = opened;
+    const [first, last] = ['2026-11-01', '2026-11-30'];
+    const costs = { cost_micros: 70, costed_input_tokens: 6, cache_write_1h_tokens: 3 };
+    await addDays(database, [
+      { local_day: first, ...costs },
+      { local_day: first, token_id: 'b' },
+      { local_day: last, token_id: 'b', model: 'large', ...costs },
+    ]);
+    const ofGroup = { ...usualDay, ...costs, group_id: 'g1' };
+    await database
+      .insertInto('usage_daily_by_group')
+      .values([
+        { ...ofGroup, local_day: first },
+        { ...ofGroup, local_day: last, token_id: 'b', model: 'large' },
+      ])
+      .execute();
+    const report = async (more: MessageInitShape<typeof ReportUsageRequestSchema>) =>
+      (await rowsOf(database, { ...november, ...more })).rows;
+    const byGroup = { grouping: UsageGrouping.GROUP };
+    const costed = { inputTokens: 6n, cachedTokens: 0n, outputTokens: 0n };
+    expect(await report(byGroup)).toMatchObject([
+      { groupId: '', totals: { requests: 2n, costMicros: 0n, costed: { inputTokens: 0n } } },
+      {
+        groupId: 'g1',
+        totals: { requests: 4n, costMicros: 140n, cacheWrite1hTokens: 6n, costed: { inputTokens: 12n } },
+      },
+    ]);
+    expect(await report({ ...byGroup, byModel: true })).toMatchObject([
+      { groupId: '', model: 'gpt-5.5', totals: { requests: 2n } },
+      { groupId: 'g1', model: 'gpt-5.5', totals: { costMicros: 70n, costed } },
+      { groupId: 'g1', model: 'large', totals: { costMicros: 70n } },
+    ]);
+    expect(await report({ groupId: 'g1', grouping: UsageGrouping.TOKEN })).toMatchObject([
+      { tokenId: 'a', totals: { requests: 2n, costMicros: 70n } },
+      { tokenId: 'b', totals: { requests: 2n, costMicros: 70n } },
+    ]);
+    const both = { groupId: 'g1', accountId: 'pool/a', grouping: UsageGrouping.DAY };
+    await expect(report(both)).rejects.toMatchObject({ code: 'invalid_request' });
+    const mixed = { groupId: 'g1', grouping: UsageGrouping.ALL };
+    await expect(report(mixed)).rejects.toMatchObject({ code: 'invalid_request' });
+  });
+
   it('has all models of a row in one page', async () => {
     await using opened = await open();
     const rows = Array.from({ length: 400 }, (_, token) =>
@@ -221,11 +266,12 @@ function page(database: GatewayDatabase, request: MessageInitShape<typeof Report
   return directClientOf(service.routes, UsageReportService).reportUsage(request);
 }
 
-interface DayFields extends Partial<UsageDailyTable> {
+interface DayFields extends Partial<Insertable<UsageDailyTable>> {
   readonly local_day: string;
 }
 
 const usualDay = {
+  ...(Object.fromEntries(summedColumns.map((column) => [column, 0])) as Record<SummedColumn, number>),
   token_id: 'a',
   provider: 'provider_a',
   model: 'gpt-5.5',
@@ -247,6 +293,8 @@ async function addAccountDays(
   database: GatewayDatabase,
   days: readonly (DayFields & { readonly account_id: string })[],
 ): Promise<void> {
-  const rows = days.map((day) => ({ ...usualDay, ...day }));
-  await database.insertInto('usage_daily_by_account').values(rows).execute();
+  for (let start = 0; start < days.length; start += 1_000) {
+    const rows = days.slice(start, start + 1_000).map((day) => ({ ...usualDay, ...day }));
+    await database.insertInto('usage_daily_by_account').values(rows).execute();
+  }
 }

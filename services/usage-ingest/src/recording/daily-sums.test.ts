@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { dailySums, type LedgerEntry } from './ledger-entry.ts';
+import { type DailySum, dailySums, type LedgerEntry } from './ledger-entry.ts';
 
 const base: LedgerEntry = {
   request_id: 'r',
@@ -17,6 +17,10 @@ const base: LedgerEntry = {
   estimated: 0,
   outcome: 'completed',
   account_id: '',
+  group_id: '',
+  cache_write_5m_tokens: 2,
+  cache_write_1h_tokens: 1,
+  cost_micros: null,
 };
 
 const entries = fc.array(
@@ -26,6 +30,8 @@ const entries = fc.array(
     provider: fc.constantFrom('', 'provider_a', 'provider_b'),
     model: fc.constantFrom('m1', 'm2'),
     account_id: fc.constantFrom('', 'pool/a', 'pool/b'),
+    group_id: fc.constantFrom('', 'g1', 'g2'),
+    cost_micros: fc.option(fc.nat(1_000)),
     input_tokens: fc.nat(1_000),
     cached_tokens: fc.nat(100),
     output_tokens: fc.nat(1_000),
@@ -56,19 +62,14 @@ describe('daily sums', () => {
       fc.property(entries, (list) => {
         const given = list.map((entry) => ({ ...base, ...entry }));
         const sums = dailySums(given);
-        for (const field of ['input_tokens', 'cached_tokens', 'output_tokens'] as const) {
-          const total = (rows: readonly Record<typeof field, number>[]) =>
-            rows.reduce((sum, row) => sum + row[field], 0);
-          expect(total(sums.filter(({ account_id }) => account_id === ''))).toBe(total(given));
-          for (const account of ['pool/a', 'pool/b']) {
-            const [summed, entered] = [sums, given].map((rows) =>
-              total(rows.filter(({ account_id }) => account_id === account)),
-            );
-            expect(summed).toBe(entered);
-          }
+        const totals = sums.filter(({ account_id, group_id }) => account_id === '' && group_id === '');
+        expect(totalOf(totals)).toEqual(totalOf(given.map(asSum)));
+        for (const [field, value] of keysOfParts) {
+          const entered = given.filter((entry) => entry[field] === value);
+          expect(totalOf(sums.filter((sum) => sum[field] === value))).toEqual(totalOf(entered.map(asSum)));
         }
         const keys = sums.map((sum) =>
-          [sum.token_id, sum.local_day, sum.provider, sum.model, sum.account_id].join(' '),
+          [sum.token_id, sum.local_day, sum.provider, sum.model, sum.account_id, sum.group_id].join('\0'),
         );
         expect(new Set(keys).size).toBe(keys.length);
         expect(keys).toEqual([...keys].sort());
@@ -77,3 +78,26 @@ describe('daily sums', () => {
     );
   });
 });
+
+const keysOfParts = [
+  ['account_id', 'pool/a'],
+  ['account_id', 'pool/b'],
+  ['group_id', 'g1'],
+  ['group_id', 'g2'],
+] as const;
+
+const tokenFields = ['input_tokens', 'cached_tokens', 'output_tokens', 'cache_write_5m_tokens'] as const;
+
+type Part = Pick<DailySum, (typeof tokenFields)[number] | 'cost_micros' | 'costed_input_tokens'>;
+
+/** An entry as part of a sum: only what has a cost counts as costed. */
+function asSum(entry: LedgerEntry): Part {
+  const { cost_micros } = entry;
+  const costed = cost_micros === null ? { costed_input_tokens: 0 } : { costed_input_tokens: entry.input_tokens };
+  return { ...entry, cost_micros: cost_micros ?? 0, ...costed };
+}
+
+function totalOf(parts: readonly Part[]): readonly number[] {
+  const fields = [...tokenFields, 'cost_micros', 'costed_input_tokens'] as const;
+  return fields.map((field) => parts.reduce((sum, part) => sum + part[field], 0));
+}

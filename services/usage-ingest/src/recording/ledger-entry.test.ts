@@ -20,6 +20,10 @@ const complete = create(UsageRecordedSchema, {
   estimated: true,
   outcome: LedgerOutcome.ABORTED,
   accountId: 'messages/team-a',
+  groupId: 'g1',
+  cacheWrite5mTokens: 3n,
+  cacheWrite1hTokens: 1n,
+  costMicros: 1_250_000n,
 });
 
 /** Field 13 with the value 99. */
@@ -44,12 +48,29 @@ describe('an event', () => {
       estimated: 1,
       outcome: 'aborted',
       account_id: 'messages/team-a',
+      group_id: 'g1',
+      cache_write_5m_tokens: 3,
+      cache_write_1h_tokens: 1,
+      cost_micros: 1_250_000,
     });
+  });
+
+  it('may cost nothing, and may have no cost: an older edge records none, or the model had no price', () => {
+    expect(read({ costMicros: 0n })).toMatchObject({ cost_micros: 0 });
+    const { costMicros: _, ...unpriced } = complete;
+    expect(readEvent(create(UsageRecordedSchema, unpriced))).toMatchObject({ cost_micros: null });
   });
 
   it('may have any counts that adapters take', () => {
     const count = fc.bigInt({ min: 0n, max: 2n ** 40n });
-    const counts = fc.record({ inputTokens: count, cachedTokens: count, outputTokens: count, reasoningTokens: count });
+    const counts = fc.record({
+      inputTokens: count,
+      cachedTokens: count,
+      cacheWrite5mTokens: count,
+      cacheWrite1hTokens: count,
+      outputTokens: count,
+      reasoningTokens: count,
+    });
     fc.assert(fc.property(counts, (changes) => void expect(read(changes)).toBeTypeOf('object')));
   });
 
@@ -107,6 +128,11 @@ describe('an event', () => {
     ['a accountId without end', { accountId: 'x'.repeat(513) }, 'accountId is a text that cannot be stored'],
     ['a negative inputTokens', { inputTokens: -1n }, 'inputTokens is not a number of tokens'],
     ['a negative cachedTokens', { cachedTokens: -1n }, 'cachedTokens is not a number of tokens'],
+    ['a groupId without end', { groupId: 'x'.repeat(513) }, 'groupId is a text that cannot be stored'],
+    ['negative cache writes', { cacheWrite5mTokens: -1n }, 'cacheWrite5mTokens is not a number of tokens'],
+    ['negative cache writes for an hour', { cacheWrite1hTokens: -1n }, 'cacheWrite1hTokens is not a number of tokens'],
+    ['a negative cost', { costMicros: -1n }, 'costMicros is not a cost'],
+    ['an absurd cost', { costMicros: 2n ** 50n + 1n }, 'costMicros is not a cost'],
     ['a negative reasoningTokens', { reasoningTokens: -1n }, 'reasoningTokens is not a number of tokens'],
   ])('with %s can not be stored, and says why', (_name, changes, reason) => {
     expect(read(changes)).toBe(reason);

@@ -1,21 +1,24 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt';
-import {
-  type StoredOutcome,
-  summedColumns,
-  type UsageDailyByAccountTable,
-  type UsageEventsTable,
-} from '@gateway/database';
+import { plusSums, type StoredOutcome, summedColumns, type UsageEventsTable, type UsageSums } from '@gateway/database';
 import { LedgerOutcome, type UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { isLocalDay } from '@gateway/time';
+import type { Selectable } from 'kysely';
 
 /** One request in the ledger. */
-export type LedgerEntry = UsageEventsTable;
+export type LedgerEntry = Selectable<UsageEventsTable>;
 
 /**
- * A row of the daily sums, or an increment for it. With an empty `account_id` it is the sum over
- * all accounts, including the unknown one.
+ * A row of the daily sums, or an increment for it: of an account, of a group, or, if both are
+ * empty, the sum over all of them, including the unknown account and no group.
  */
-export type DailySum = UsageDailyByAccountTable;
+export interface DailySum extends UsageSums {
+  readonly token_id: string;
+  readonly local_day: string;
+  readonly provider: string;
+  readonly model: string;
+  readonly account_id: string;
+  readonly group_id: string;
+}
 
 /** The result of storing a batch. Entries that are not listed were already in the ledger. */
 export interface RecordedBatch {
@@ -46,11 +49,15 @@ export function readEvent(event: UsageRecorded): LedgerEntry | string {
     model: event.model,
     input_tokens: Number(event.inputTokens),
     cached_tokens: Number(event.cachedTokens),
+    cache_write_5m_tokens: Number(event.cacheWrite5mTokens),
+    cache_write_1h_tokens: Number(event.cacheWrite1hTokens),
     output_tokens: Number(event.outputTokens),
     reasoning_tokens: Number(event.reasoningTokens),
     estimated: event.estimated ? 1 : 0,
     outcome,
     account_id: event.accountId,
+    group_id: event.groupId,
+    cost_micros: event.costMicros === undefined ? null : Number(event.costMicros),
   };
 }
 
@@ -62,14 +69,18 @@ export function dailySums(entries: readonly LedgerEntry[]): readonly DailySum[] 
   return addUp(withTotals(entries.map(sumOfOne)));
 }
 
-/** Sums per account, together with those of all accounts. */
+/** The sums over everything, those per account and those per group, of sums by account and group. */
 export function withTotals(sums: readonly DailySum[]): readonly DailySum[] {
-  return [...sums.map((sum) => ({ ...sum, account_id: '' })), ...sums.filter(({ account_id }) => account_id !== '')];
+  return sums.flatMap((sum) => [
+    { ...sum, account_id: '', group_id: '' },
+    ...(sum.account_id === '' ? [] : [{ ...sum, group_id: '' }]),
+    ...(sum.group_id === '' ? [] : [{ ...sum, account_id: '' }]),
+  ]);
 }
 
 /**
- * One row for each token, local day, provider, model and account, sorted by that key; rows of zeros
- * are left out. Every writer locks rows in this order, so that two writers can't deadlock.
+ * One row for each token, local day, provider, model, account and group, sorted by that key; rows
+ * of zeros are left out. Every writer locks rows in this order, so that two writers can't deadlock.
  */
 export function addUp(sums: readonly DailySum[]): readonly DailySum[] {
   const inOrder = [...Map.groupBy(sums, keyOf)].sort(([a], [b]) => (a < b ? -1 : 1));
@@ -79,25 +90,30 @@ export function addUp(sums: readonly DailySum[]): readonly DailySum[] {
 }
 
 /** No text in the ledger contains NUL, so keys are unique. */
-export function keyOf({ token_id, local_day, provider, model, account_id }: DailySum): string {
-  return `${token_id}\0${local_day}\0${provider}\0${model}\0${account_id}`;
+export function keyOf({ token_id, local_day, provider, model, account_id, group_id }: DailySum): string {
+  return `${token_id}\0${local_day}\0${provider}\0${model}\0${account_id}\0${group_id}`;
 }
 
 /** A sum with another one added or subtracted. */
 export function plus(sum: DailySum, other: DailySum, sign: 1 | -1 = 1): DailySum {
-  return {
-    ...sum,
-    requests: sum.requests + sign * other.requests,
-    input_tokens: sum.input_tokens + sign * other.input_tokens,
-    cached_tokens: sum.cached_tokens + sign * other.cached_tokens,
-    output_tokens: sum.output_tokens + sign * other.output_tokens,
-  };
+  return { ...sum, ...plusSums(sum, other, sign) };
 }
 
 function sumOfOne(entry: LedgerEntry): DailySum {
-  const { token_id, local_day, provider, model, account_id, input_tokens, cached_tokens, output_tokens } = entry;
-  const requests = provider !== '' && entry.outcome !== 'lost' && entry.outcome !== 'given_up' ? 1 : 0;
-  return { token_id, local_day, provider, model, account_id, requests, input_tokens, cached_tokens, output_tokens };
+  const { token_id, local_day, provider, model, account_id, group_id, cost_micros } = entry;
+  const { input_tokens, cached_tokens, cache_write_5m_tokens, cache_write_1h_tokens, output_tokens } = entry;
+  const isCosted = cost_micros !== null;
+  return {
+    ...{ token_id, local_day, provider, model, account_id, group_id },
+    requests: provider !== '' && entry.outcome !== 'lost' && entry.outcome !== 'given_up' ? 1 : 0,
+    ...{ input_tokens, cached_tokens, cache_write_5m_tokens, cache_write_1h_tokens, output_tokens },
+    cost_micros: cost_micros ?? 0,
+    costed_input_tokens: isCosted ? input_tokens : 0,
+    costed_cached_tokens: isCosted ? cached_tokens : 0,
+    costed_cache_write_5m_tokens: isCosted ? cache_write_5m_tokens : 0,
+    costed_cache_write_1h_tokens: isCosted ? cache_write_1h_tokens : 0,
+    costed_output_tokens: isCosted ? output_tokens : 0,
+  };
 }
 
 const outcomes: Readonly<Record<LedgerOutcome, StoredOutcome | undefined>> = {
@@ -117,14 +133,25 @@ function problemOf(event: UsageRecorded, admittedAtMs: number): string | undefin
   if (!isLocalDay(event.localDay)) return 'localDay is not a day';
   if (!Number.isSafeInteger(admittedAtMs) || admittedAtMs < 0) return 'admittedAt is not a time';
   const count = countFields.find((name) => event[name] < 0n || event[name] > maxTokens);
-  return count === undefined ? undefined : `${count} is not a number of tokens`;
+  if (count !== undefined) return `${count} is not a number of tokens`;
+  const { costMicros = 0n } = event;
+  return costMicros < 0n || costMicros > maxCostMicros ? 'costMicros is not a cost' : undefined;
 }
 
-const textFields = ['requestId', 'tokenId', 'endpoint', 'provider', 'model', 'accountId'] as const;
-const countFields = ['inputTokens', 'cachedTokens', 'outputTokens', 'reasoningTokens'] as const;
+const textFields = ['requestId', 'tokenId', 'endpoint', 'provider', 'model', 'accountId', 'groupId'] as const;
+const countFields = [
+  'inputTokens',
+  'cachedTokens',
+  'cacheWrite5mTokens',
+  'cacheWrite1hTokens',
+  'outputTokens',
+  'reasoningTokens',
+] as const;
 const maxTextLength = 512;
 /** The highest token count that adapters accept, which is more than any request can use. */
 const maxTokens = 2n ** 40n;
+/** A thousand million of the currency: more than any request can cost. */
+const maxCostMicros = 2n ** 50n;
 
 /** Postgres does not accept NUL in a text. */
 function isStorableText(text: string): boolean {

@@ -27,8 +27,9 @@ export function usageLedgerHandlers(ledger: UsageLedger): Handlers<typeof UsageL
       return {
         eventsKept: true,
         differences: differences.slice(0, maxDifferencesShown).map(({ recorded, counted }) => {
-          const { token_id: tokenId, provider, model, account_id: accountId } = recorded;
-          return { tokenId, provider, model, accountId, recorded: totalsOf(recorded), counted: totalsOf(counted) };
+          const { token_id: tokenId, provider, model, account_id: accountId, group_id: groupId } = recorded;
+          const key = { tokenId, provider, model, accountId, groupId };
+          return { ...key, recorded: totalsOf(recorded), counted: totalsOf(counted) };
         }),
         differenceCount: differences.length,
         repaired: repair && differences.length > 0,

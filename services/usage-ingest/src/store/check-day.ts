@@ -33,7 +33,12 @@ export async function checkDay(
 async function recordedSums(snapshot: Transaction<Database>, localDay: string): Promise<readonly DailySum[]> {
   const totals = snapshot.selectFrom('usage_daily').selectAll().where('local_day', '=', localDay);
   const ofAccounts = snapshot.selectFrom('usage_daily_by_account').selectAll().where('local_day', '=', localDay);
-  return [...(await totals.execute()).map((sum) => ({ ...sum, account_id: '' })), ...(await ofAccounts.execute())];
+  const ofGroups = snapshot.selectFrom('usage_daily_by_group').selectAll().where('local_day', '=', localDay);
+  const none = { account_id: '', group_id: '' };
+  return [...(await totals.execute()), ...(await ofAccounts.execute()), ...(await ofGroups.execute())].map((sum) => ({
+    ...none,
+    ...sum,
+  }));
 }
 
 /** Counts in slices, in the order in which the events are stored. */
@@ -71,8 +76,16 @@ function differencesOf(recorded: readonly DailySum[], counted: readonly DailySum
 }
 
 function nothingOf(sum: DailySum): DailySum {
-  return { ...sum, requests: 0, input_tokens: 0, cached_tokens: 0, output_tokens: 0 };
+  return plus(sum, sum, -1);
 }
+
+const tokenColumns = [
+  'input_tokens',
+  'cached_tokens',
+  'cache_write_5m_tokens',
+  'cache_write_1h_tokens',
+  'output_tokens',
+] as const;
 
 /** Counts like `dailySums`. `last` is undefined in the last slice. */
 async function sumsOfSlice(snapshot: Kysely<Database>, localDay: string, after: string, last: string | undefined) {
@@ -85,14 +98,18 @@ async function sumsOfSlice(snapshot: Kysely<Database>, localDay: string, after: 
       'provider',
       'model',
       'account_id',
+      'group_id',
       sql<number>`cast(sum(${answered}) as bigint)`.as('requests'),
-      sql<number>`cast(sum(input_tokens) as bigint)`.as('input_tokens'),
-      sql<number>`cast(sum(cached_tokens) as bigint)`.as('cached_tokens'),
-      sql<number>`cast(sum(output_tokens) as bigint)`.as('output_tokens'),
+      sql<number>`cast(coalesce(sum(cost_micros), 0) as bigint)`.as('cost_micros'),
+      ...tokenColumns.map((column) => sql<number>`cast(sum(${sql.ref(column)}) as bigint)`.as(column)),
+      ...tokenColumns.map((column) => {
+        const costed = sql`case when cost_micros is null then 0 else ${sql.ref(column)} end`;
+        return sql<number>`cast(sum(${costed}) as bigint)`.as(`costed_${column}` as const);
+      }),
     ])
     .where('local_day', '=', localDay)
     .where('request_id', '>', after)
     .$if(last !== undefined, (query) => query.where('request_id', '<=', last ?? ''))
-    .groupBy(['token_id', 'local_day', 'provider', 'model', 'account_id'])
+    .groupBy(['token_id', 'local_day', 'provider', 'model', 'account_id', 'group_id'])
     .execute();
 }

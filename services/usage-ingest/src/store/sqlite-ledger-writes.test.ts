@@ -22,6 +22,10 @@ const entry: Required<LedgerEntry> = {
   estimated: 6,
   outcome: 'completed',
   account_id: 'pool/account-1',
+  group_id: 'group-1',
+  cache_write_5m_tokens: 7,
+  cache_write_1h_tokens: 8,
+  cost_micros: 9,
 };
 
 const log: Required<RequestLogTable> = {
@@ -46,15 +50,22 @@ describe('storing in SQLite', () => {
     await using opened = await openTestSqlite();
     const { database } = opened;
     await recordInSqlite(database, [entry], [log]);
-    const storedIn = (table: 'usage_events' | 'request_log' | 'usage_daily' | 'usage_daily_by_account') =>
-      database.selectFrom(table).selectAll().execute();
+    const storedIn = (
+      table: 'usage_events' | 'request_log' | 'usage_daily' | 'usage_daily_by_account' | 'usage_daily_by_group',
+    ) => database.selectFrom(table).selectAll().execute();
 
     expect(await storedIn('usage_events')).toEqual([entry]);
     expect(await storedIn('request_log')).toEqual([log]);
-    const { token_id, local_day, provider, model, account_id, input_tokens, cached_tokens, output_tokens } = entry;
-    const total = { token_id, local_day, provider, model, requests: 1, input_tokens, cached_tokens, output_tokens };
+    const { token_id, local_day, provider, model, account_id, group_id } = entry;
+    const tokens = { input_tokens: 2, cached_tokens: 3, output_tokens: 4 };
+    const writes = { cache_write_5m_tokens: 7, cache_write_1h_tokens: 8 };
+    const counts = Object.entries({ ...tokens, ...writes });
+    const costed = Object.fromEntries(counts.map(([column, count]) => [`costed_${column}`, count]));
+    const sums = { requests: 1, ...tokens, ...writes, cost_micros: 9, ...costed };
+    const total = { token_id, local_day, provider, model, ...sums };
     expect(await storedIn('usage_daily')).toEqual([total]);
     expect(await storedIn('usage_daily_by_account')).toEqual([{ ...total, account_id }]);
+    expect(await storedIn('usage_daily_by_group')).toEqual([{ ...total, group_id }]);
   });
 
   it('stores a row once, and adds to the sums only what is new', async () => {

@@ -2,9 +2,9 @@ import type { SQLInputValue, SQLTagStore } from 'node:sqlite';
 import {
   type GatewayDatabase,
   type RequestLogTable,
+  type SummedColumn,
   summedColumns,
   type TableByDay,
-  type UsageDailyTable,
 } from '@gateway/database';
 import { writeToSqlite } from '@gateway/database/sqlite';
 import { type DailySum, dailySums, type LedgerEntry, type RecordedBatch } from '../recording/ledger-entry.ts';
@@ -22,12 +22,17 @@ export function recordInSqlite(
     const firstKept = firstKeptDay(sql, 'usage_events');
     const tooOld = new Set(entries.filter(({ local_day }) => local_day < firstKept));
     const fresh = entries.filter((entry) => !tooOld.has(entry) && insertEntry(sql, entry));
-    // A sum without an account is the sum over all accounts.
-    for (const sum of dailySums(fresh)) (sum.account_id === '' ? addTotal : addSumOfAccount)(sql, sum);
+    for (const sum of dailySums(fresh)) additionOf(sum)(sql, sum);
     const firstLogged = firstKeptDay(sql, 'request_log');
     for (const log of logs) if (log.local_day >= firstLogged) insertLog(sql, log);
     return { fresh: new Set(fresh), tooOld };
   });
+}
+
+/** A sum with neither an account nor a group is the sum over all of them. */
+function additionOf({ account_id, group_id }: DailySum) {
+  if (group_id !== '') return addSumOfGroup;
+  return account_id === '' ? addTotal : addSumOfAccount;
 }
 
 function firstKeptDay(sql: SQLTagStore, table: TableByDay): string {
@@ -46,12 +51,16 @@ const insertEntry = insertionOf<LedgerEntry>('usage_events', once, {
   provider: true,
   model: true,
   account_id: true,
+  group_id: true,
   input_tokens: true,
   cached_tokens: true,
+  cache_write_5m_tokens: true,
+  cache_write_1h_tokens: true,
   output_tokens: true,
   reasoning_tokens: true,
   estimated: true,
   outcome: true,
+  cost_micros: true,
 });
 
 const insertLog = insertionOf<RequestLogTable>('request_log', once, {
@@ -71,29 +80,34 @@ const insertLog = insertionOf<RequestLogTable>('request_log', once, {
   logged_at_ms: true,
 });
 
+type Total = Omit<DailySum, 'account_id' | 'group_id'>;
+
 const columnsOfTotal = {
   token_id: true,
   local_day: true,
   provider: true,
   model: true,
-  requests: true,
-  input_tokens: true,
-  cached_tokens: true,
-  output_tokens: true,
+  ...(Object.fromEntries(summedColumns.map((column) => [column, true])) as Record<SummedColumn, true>),
 } as const;
 
 const addition = `do update set ${summedColumns.map((column) => `${column} = ${column} + excluded.${column}`).join(', ')}`;
 
-const addTotal = insertionOf<UsageDailyTable>(
+const addTotal = insertionOf<Total>(
   'usage_daily',
   `on conflict (token_id, local_day, provider, model) ${addition}`,
   columnsOfTotal,
 );
 
-const addSumOfAccount = insertionOf<DailySum>(
+const addSumOfAccount = insertionOf<Omit<DailySum, 'group_id'>>(
   'usage_daily_by_account',
   `on conflict (token_id, local_day, provider, model, account_id) ${addition}`,
   { ...columnsOfTotal, account_id: true },
+);
+
+const addSumOfGroup = insertionOf<Omit<DailySum, 'account_id'>>(
+  'usage_daily_by_group',
+  `on conflict (group_id, local_day, token_id, provider, model) ${addition}`,
+  { ...columnsOfTotal, group_id: true },
 );
 
 /**

@@ -120,29 +120,48 @@ export async function addEntries(
 }
 
 /**
- * Adds to the daily sums: first those over all accounts, then those per account. Rows are sorted by
- * their key, so that two writers can't deadlock.
+ * Adds to the daily sums: first those over everything, then those per account, then those per
+ * group. Rows are sorted by their key, so that two writers can't deadlock.
  */
 export async function addSums(database: Kysely<Database>, sums: readonly DailySum[]): Promise<void> {
-  const totals = sums.filter(({ account_id }) => account_id === '').map(({ account_id: _, ...total }) => total);
-  if (totals.length > 0) {
-    await insertionOf(database, 'usage_daily', totals)
+  const totals = sums.filter(({ account_id, group_id }) => account_id === '' && group_id === '');
+  for (const rows of inParts(totals.map(({ account_id: _, group_id: __, ...total }) => total))) {
+    await insertionOf(database, 'usage_daily', rows)
       .onConflict((conflict) => conflict.columns(keyOfTotals).doUpdateSet(plusExcluded('usage_daily')))
       .execute();
   }
-  const ofAccounts = sums.filter(({ account_id }) => account_id !== '');
-  if (ofAccounts.length === 0) return;
-  await insertionOf(database, 'usage_daily_by_account', ofAccounts)
-    .onConflict((conflict) =>
-      conflict.columns([...keyOfTotals, 'account_id']).doUpdateSet(plusExcluded('usage_daily_by_account')),
-    )
-    .execute();
+  const ofAccounts = sums.filter(({ account_id }) => account_id !== '').map(({ group_id: _, ...sum }) => sum);
+  for (const rows of inParts(ofAccounts)) {
+    await insertionOf(database, 'usage_daily_by_account', rows)
+      .onConflict((conflict) =>
+        conflict.columns([...keyOfTotals, 'account_id']).doUpdateSet(plusExcluded('usage_daily_by_account')),
+      )
+      .execute();
+  }
+  const ofGroups = sums.filter(({ group_id }) => group_id !== '').map(({ account_id: _, ...sum }) => sum);
+  for (const rows of inParts(ofGroups)) {
+    await insertionOf(database, 'usage_daily_by_group', rows)
+      .onConflict((conflict) =>
+        conflict.columns([...keyOfTotals, 'group_id']).doUpdateSet(plusExcluded('usage_daily_by_group')),
+      )
+      .execute();
+  }
 }
+
+/** SQLite takes 32,766 parameters in a statement, and a repair may concern any number of rows. */
+function inParts<T>(rows: readonly T[]): readonly (readonly T[])[] {
+  const count = Math.ceil(rows.length / rowsAtATime);
+  return Array.from({ length: count }, (_, part) => rows.slice(part * rowsAtATime, (part + 1) * rowsAtATime));
+}
+
+const rowsAtATime = 1_000;
+
+type SumTable = 'usage_daily' | 'usage_daily_by_account' | 'usage_daily_by_group';
 
 const keyOfTotals = ['token_id', 'local_day', 'provider', 'model'] as const;
 
 /** A row's value plus the value that was to be inserted in its place. */
-function plusExcluded(table: 'usage_daily' | 'usage_daily_by_account') {
+function plusExcluded(table: SumTable) {
   const sums = summedColumns.map((column) => [
     column,
     sql<number>`${sql.ref(`${table}.${column}`)} + ${sql.ref(`excluded.${column}`)}`,
@@ -165,7 +184,7 @@ async function insertFresh(transaction: Transaction<Database>, entries: readonly
   return inserted.flatMap(({ request_id }) => firstOfEach.get(request_id) ?? []);
 }
 
-type LedgerTable = 'usage_events' | 'usage_daily' | 'usage_daily_by_account' | 'request_log';
+type LedgerTable = SumTable | 'usage_events' | 'request_log';
 
 /**
  * In Postgres the rows are one parameter: thousands of parameters would take longer than storing

@@ -3,7 +3,7 @@ import type { UsageTotals as UsageTotalsMessage } from '@gateway/proto/usage/v1/
 import { addLocalDays, type LocalDay, localDayOf, startOfLocalDayMs } from '@gateway/time';
 
 /** Input includes cached tokens. */
-export type UsageTotals = Omit<UsageTotalsMessage, '$typeName' | '$unknown'>;
+export type UsageTotals = Pick<UsageTotalsMessage, 'requests' | 'inputTokens' | 'cachedTokens' | 'outputTokens'>;
 
 /** The usage of one model on one local day. */
 export interface DailyUsage {
@@ -30,7 +30,7 @@ export function usagePeriods(days: readonly DailyUsage[], nowMs: number) {
   return { today: periodOf(days, today, today), lastSevenDays: periodOf(days, first, today) };
 }
 
-export function sumOf(a: UsageTotals, b: UsageTotals): UsageTotals {
+function sumOf(a: UsageTotals, b: UsageTotals): UsageTotals {
   return {
     requests: a.requests + b.requests,
     inputTokens: a.inputTokens + b.inputTokens,

@@ -1,8 +1,7 @@
-import { type GatewayDatabase, type SummedColumn, summedColumns, totalsOf } from '@gateway/database';
+import { type GatewayDatabase, summedColumns, type UsageSums } from '@gateway/database';
 import { GatewayError } from '@gateway/errors';
 import { isLocalDay, type LocalDay } from '@gateway/time';
-import { type RawBuilder, sql } from 'kysely';
-import type { UsageTotals } from '../periods/usage-periods.ts';
+import { sql } from 'kysely';
 
 /** The fields that sums can be grouped by, by their name in messages, with their columns. */
 const columns = {
@@ -11,6 +10,7 @@ const columns = {
   provider: 'provider',
   model: 'model',
   accountId: 'account_id',
+  groupId: 'group_id',
 } as const;
 
 export type GroupField = keyof typeof columns;
@@ -18,10 +18,11 @@ export type GroupField = keyof typeof columns;
 export interface SumsQuery {
   readonly first: LocalDay;
   readonly last: LocalDay;
-  /** Empty means all, here and in the two fields below. */
+  /** Empty means all, here and in the three fields below. Accounts and groups can't be combined. */
   readonly tokenId: string;
   readonly model: string;
   readonly accountId: string;
+  readonly groupId: string;
   readonly fields: readonly GroupField[];
   /** Only rows after the one with this key. Undefined: all rows. */
   readonly after?: Key | undefined;
@@ -33,7 +34,7 @@ export type Key = readonly string[];
 
 export interface Sum {
   readonly key: Key;
-  readonly totals: UsageTotals;
+  readonly sums: UsageSums;
 }
 
 /** Sums over local days, one row for each key, sorted by key; rows of zeros are left out. */
@@ -41,13 +42,16 @@ export async function sumsOfDays(database: GatewayDatabase, query: SumsQuery): P
   const { fields, after, limit } = query;
   const names = sql.join(fields.map((field) => sql.ref(columns[field])));
   const sums = summedColumns.map((column) => sql`cast(sum(${sql.ref(column)}) as bigint) as ${sql.ref(column)}`);
-  const { rows } = await sql<Readonly<Record<SummedColumn, number> & Record<(typeof columns)[GroupField], string>>>`
+  const { rows } = await sql<UsageSums & Readonly<Record<(typeof columns)[GroupField], string>>>`
     select ${names}, ${sql.join(sums)} from (${usageOf(query)}) as usage
     ${after === undefined ? sql`` : sql`where (${names}) > (${sql.join([...after])})`}
     group by ${names}
-    having sum(requests) <> 0 or sum(input_tokens) <> 0 or sum(cached_tokens) <> 0 or sum(output_tokens) <> 0
+    having ${sql.join(
+      summedColumns.map((column) => sql`sum(${sql.ref(column)}) <> 0`),
+      sql` or `,
+    )}
     order by ${names} ${limit === undefined ? sql`` : sql`limit ${sql.lit(limit)}`}`.execute(database);
-  return rows.map((row) => ({ key: fields.map((field) => row[columns[field]]), totals: totalsOf(row) }));
+  return rows.map((row) => ({ key: fields.map((field) => row[columns[field]]), sums: row }));
 }
 
 /** @throws GatewayError unless the text is a calendar day, such as 2026-11-20. */
@@ -57,24 +61,33 @@ export function requireLocalDay(field: string, text: string): void {
 }
 
 /**
- * The rows to add up. The part of the sums over all accounts that no account's sum contains belongs
- * to no known account.
+ * The rows to add up. The part of the sums over everything that is in no account's sum belongs to
+ * no known account, and what is in no group's sum to no group.
  */
-function usageOf({ first, last, tokenId, model, accountId, fields }: SumsQuery) {
+function usageOf({ first, last, tokenId, model, accountId, groupId, fields }: SumsQuery) {
   const conditions = [sql`local_day >= ${first} and local_day <= ${last}`];
   if (tokenId !== '') conditions.push(sql`token_id = ${tokenId}`);
   if (model !== '') conditions.push(sql`model = ${model}`);
   if (accountId !== '') conditions.push(sql`account_id = ${accountId}`);
-  const from = (table: 'usage_daily' | 'usage_daily_by_account', account: RawBuilder<unknown>, sign: '' | '-' = '') => {
+  if (groupId !== '') conditions.push(sql`group_id = ${groupId}`);
+  const from = (table: SumTable, part: PartColumn | undefined, sign: '' | '-' = '') => {
     const sums = summedColumns.map((column) => sql`${sql.raw(sign)}${sql.ref(column)} as ${sql.ref(column)}`);
-    return sql`select token_id, local_day, provider, model, ${account} as account_id, ${sql.join(sums)}
+    const parts = partColumns.map((column) =>
+      column === part ? sql.ref(column) : sql`${sql.lit('')} as ${sql.ref(column)}`,
+    );
+    return sql`select token_id, local_day, provider, model, ${sql.join(parts)}, ${sql.join(sums)}
       from ${sql.table(table)} where ${sql.join(conditions, sql` and `)}`;
   };
-  const [each, unknown] = [sql.ref('account_id'), sql.lit('')];
-  if (accountId !== '') return from('usage_daily_by_account', each);
-  if (!fields.includes('accountId')) return from('usage_daily', unknown);
-  return sql.join(
-    [from('usage_daily_by_account', each), from('usage_daily', unknown), from('usage_daily_by_account', unknown, '-')],
-    sql` union all `,
-  );
+  if (accountId !== '') return from('usage_daily_by_account', 'account_id');
+  if (groupId !== '') return from('usage_daily_by_group', 'group_id');
+  const part = partColumns.find((column) => fields.some((field) => columns[field] === column));
+  if (part === undefined) return from('usage_daily', undefined);
+  const table = part === 'account_id' ? 'usage_daily_by_account' : 'usage_daily_by_group';
+  return sql.join([from(table, part), from('usage_daily', undefined), from(table, undefined, '-')], sql` union all `);
 }
+
+type SumTable = 'usage_daily' | 'usage_daily_by_account' | 'usage_daily_by_group';
+
+/** Columns by which only a table of its own has sums. */
+const partColumns = ['account_id', 'group_id'] as const;
+type PartColumn = (typeof partColumns)[number];

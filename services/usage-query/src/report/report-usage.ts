@@ -1,8 +1,7 @@
-import type { GatewayDatabase } from '@gateway/database';
+import { type GatewayDatabase, plusSums, totalsOf } from '@gateway/database';
 import { GatewayError } from '@gateway/errors';
 import { type ReportUsageRequest, UsageGrouping } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { addLocalDays, type LocalDay } from '@gateway/time';
-import { sumOf } from '../periods/usage-periods.ts';
 import { type GroupField, type Key, requireLocalDay, type Sum, type SumsQuery, sumsOfDays } from './daily-sums.ts';
 
 const maxDays = 3_660;
@@ -15,7 +14,7 @@ const rowsAtATime = 1_000;
  * the number of tokens.
  */
 export async function reportUsage(database: GatewayDatabase, request: ReportUsageRequest) {
-  const { firstDay: first, lastDay: last, tokenId, model, accountId, grouping, byModel } = request;
+  const { firstDay: first, lastDay: last, tokenId, model, accountId, groupId, grouping, byModel } = request;
   requireLocalDay('first_day', first);
   requireLocalDay('last_day', last);
   if (last < first) throw new GatewayError('invalid_request', 'last_day is before first_day.');
@@ -24,14 +23,21 @@ export async function reportUsage(database: GatewayDatabase, request: ReportUsag
   }
   const asked = groupings[grouping];
   if (asked === undefined) throw new GatewayError('invalid_request', 'grouping is unknown.');
+  const [isByAccount, isByGroup] = [
+    accountId !== '' || asked.fields.includes('accountId'),
+    groupId !== '' || asked.fields.includes('groupId'),
+  ];
+  if (isByAccount && isByGroup) {
+    throw new GatewayError('invalid_request', 'Usage is kept by account or by group: ask for one of them.');
+  }
   const fields = byModel ? [...new Set<GroupField>([...asked.fields, 'provider', 'model'])] : asked.fields;
   const after = readPageToken(request.pageToken, fields);
-  const query = { first, last, tokenId, model, accountId, fields, after, keyLength: asked.fields.length };
+  const query = { first, last, tokenId, model, accountId, groupId, fields, after, keyLength: asked.fields.length };
   const { rows, next } = await asked.read(database, query);
   return {
-    rows: rows.map(({ key, totals }) => ({
+    rows: rows.map(({ key, sums }) => ({
       ...Object.fromEntries(fields.map((field, place) => [field, key[place]])),
-      totals,
+      totals: totalsOf(sums),
     })),
     // The parts of a key may contain any character.
     nextPageToken: next?.map(encodeURIComponent).join('/') ?? '',
@@ -61,9 +67,10 @@ interface Grouping {
 const groupings: Readonly<Record<number, Grouping | undefined>> = {
   [UsageGrouping.UNSPECIFIED]: { fields: ['localDay'], read: byDays(daysAtATime) },
   [UsageGrouping.DAY]: { fields: ['localDay'], read: byDays(daysAtATime) },
-  [UsageGrouping.TOKEN]: { fields: ['tokenId'], read: byTokens },
+  [UsageGrouping.TOKEN]: { fields: ['tokenId'], read: byKeys },
   [UsageGrouping.MODEL]: { fields: ['provider', 'model'], read: atOnce },
   [UsageGrouping.ACCOUNT]: { fields: ['accountId'], read: atOnce },
+  [UsageGrouping.GROUP]: { fields: ['groupId'], read: byKeys },
   [UsageGrouping.ALL]: { fields: ['localDay', 'tokenId', 'provider', 'model', 'accountId'], read: byDays(1) },
 };
 
@@ -89,7 +96,7 @@ function byDays(daysOfStatement: number): Grouping['read'] {
   };
 }
 
-async function byTokens(database: GatewayDatabase, query: ReportQuery): Promise<Page> {
+async function byKeys(database: GatewayDatabase, query: ReportQuery): Promise<Page> {
   const { found: rows, isAll } = await wholeRows(database, query, rowsAtATime);
   return { rows, next: isAll ? undefined : rows.at(-1)?.key };
 }
@@ -101,7 +108,7 @@ async function atOnce(database: GatewayDatabase, query: ReportQuery): Promise<Pa
     for (const row of await sumsOfDays(database, { ...query, first, last: endOf(first, query.last, daysAtATime) })) {
       const name = JSON.stringify(row.key);
       const known = byKey.get(name);
-      byKey.set(name, known === undefined ? row : { ...row, totals: sumOf(known.totals, row.totals) });
+      byKey.set(name, known === undefined ? row : { ...row, sums: plusSums(known.sums, row.sums) });
     }
   }
   const inOrder = [...byKey].sort(([a], [b]) => (a < b ? -1 : 1));

@@ -1,4 +1,4 @@
-import { type GatewayDatabase, isPostgres, summedColumns, totalsOf } from '@gateway/database';
+import { countedColumns, countsOf, type GatewayDatabase } from '@gateway/database';
 import { GatewayError } from '@gateway/errors';
 import type { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import type { Handlers } from '@gateway/rpc';
@@ -7,6 +7,8 @@ import type { LedgerProgress } from '@gateway/usage-stream';
 import { sql } from 'kysely';
 import { daysOfPeriods, usagePeriods } from '../periods/usage-periods.ts';
 import { requireLocalDay } from '../report/daily-sums.ts';
+import { daysOfIds, totalWithRequests } from '../totals/total-with-requests.ts';
+import { TypicalOutput } from '../totals/typical-output.ts';
 
 export interface UsageQueryParts {
   readonly database: GatewayDatabase;
@@ -18,32 +20,30 @@ export interface UsageQueryParts {
   readonly onLate: (fault: unknown) => void;
 }
 
-/** More than a limiter has pending for one token and day. */
-const maxRequestIds = 10_000;
-
 export function usageQueryHandlers(parts: UsageQueryParts): Handlers<typeof UsageQueryService> {
   const { database, clock, waitMs, progress, onLate } = parts;
+  const typicalOutput = new TypicalOutput(database, clock);
   return {
     /**
      * Usage of one token today and in the last seven local days, including all requests that ended
      * before the call.
      */
     async getUsage({ tokenId }) {
-      requireTokenId(tokenId);
+      requireId('token_id', tokenId);
       // When the ledger lags, incomplete usage is better than none.
       await progress?.untilRecorded(waitMs).catch(onLate);
       const nowMs = clock.nowMs();
       const { first, today } = daysOfPeriods(nowMs);
       const rows = await database
         .selectFrom('usage_daily')
-        .select(['local_day', 'provider', 'model', ...summedColumns])
+        .select(['local_day', 'provider', 'model', ...countedColumns])
         .where('token_id', '=', tokenId)
         .where('local_day', '>=', first)
         .where('local_day', '<=', today)
         // A repair may have reduced a row to zeros.
-        .where((row) => row.or(summedColumns.map((column) => row(column, '<>', 0))))
+        .where((row) => row.or(countedColumns.map((column) => row(column, '<>', 0))))
         .execute();
-      const days = rows.map((row) => ({ ...row, localDay: row.local_day, totals: totalsOf(row) }));
+      const days = rows.map((row) => ({ ...row, localDay: row.local_day, totals: countsOf(row) }));
       return usagePeriods(days, nowMs);
     },
 
@@ -52,40 +52,37 @@ export function usageQueryHandlers(parts: UsageQueryParts): Handlers<typeof Usag
      * read in one statement. The limiter's counter must match this.
      */
     async getDayTotal({ tokenId, localDay, requestIds }) {
-      requireTokenId(tokenId);
+      requireId('token_id', tokenId);
       requireLocalDay('local_day', localDay);
-      if (requestIds.length > maxRequestIds) {
-        throw new GatewayError('invalid_request', `request_ids must have at most ${maxRequestIds} ids.`);
-      }
-      const asked = [...new Set(requestIds)];
-      // One row without a place for the day, and one for each request that the ledger lacks: almost
-      // all are there.
-      const { rows } = await sql<{ readonly place: number | null; readonly total: number }>`
-        select cast(null as bigint) as place, cast(coalesce(sum(input_tokens + output_tokens), 0) as bigint) as total
-        from usage_daily where token_id = ${tokenId} and local_day = ${localDay}
-        union all
-        select asked.key, 0 from ${rowsOf(database, asked)} as asked
-        where not exists (
-          select 1 from usage_events where local_day = ${localDay} and request_id = asked.value and token_id = ${tokenId}
-        )`.execute(database);
-      const missing = new Set(rows.map(({ place }) => place));
-      return {
-        totalTokens: BigInt(rows.find(({ place }) => place === null)?.total ?? 0),
-        includedRequestIds: asked.filter((_, place) => !missing.has(place)),
-      };
+      const { sums, included } = await totalWithRequests(database, {
+        sumsOf: sql`usage_daily where token_id = ${tokenId} and local_day = ${localDay}`,
+        isOfThem: sql`local_day = ${localDay} and token_id = ${tokenId}`,
+        requestIds,
+      });
+      return { totalTokens: sums.tokens, includedRequestIds: included };
     },
+
+    /** The same of a group over local days, with its cost. */
+    async getGroupTotal({ groupId, firstDay, lastDay, requestIds }) {
+      requireId('group_id', groupId);
+      requireLocalDay('first_day', firstDay);
+      requireLocalDay('last_day', lastDay);
+      const period = sql`local_day >= ${firstDay} and local_day <= ${lastDay}`;
+      // A period has many days, and the requests are of one or two of them.
+      const days = daysOfIds(requestIds) ?? [];
+      const ofIds = days.length === 0 ? sql`1 = 1` : sql`local_day in (${sql.join(days)})`;
+      const { sums, included } = await totalWithRequests(database, {
+        sumsOf: sql`usage_daily_by_group where group_id = ${groupId} and ${period}`,
+        isOfThem: sql`group_id = ${groupId} and ${period} and ${ofIds}`,
+        requestIds,
+      });
+      return { totalTokens: sums.tokens, costMicros: sums.costMicros, includedRequestIds: included };
+    },
+
+    getTypicalOutput: async () => ({ models: [...(await typicalOutput.read())] }),
   };
 }
 
-function requireTokenId(tokenId: string): void {
-  if (tokenId === '') throw new GatewayError('invalid_request', 'token_id is empty.');
-}
-
-/**
- * Texts with their position, counted from 0. They are one parameter, because limiters ask about
- * thousands at a time.
- */
-function rowsOf(database: GatewayDatabase, texts: readonly string[]) {
-  if (!isPostgres(database)) return sql`json_each(${JSON.stringify(texts)})`;
-  return sql`(select place - 1 as key, text as value from unnest(${texts}::text[]) with ordinality as given(text, place))`;
+function requireId(field: string, id: string): void {
+  if (id === '') throw new GatewayError('invalid_request', `${field} is empty.`);
 }

@@ -6,7 +6,7 @@ import type { UsageReportService } from '@gateway/proto/usage/v1/usage_operator_
 import { LedgerOutcome, type UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import type { Handlers } from '@gateway/rpc';
 import { addLocalDays, isLocalDay, localDayOf } from '@gateway/time';
-import { sql } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import { reportUsage } from '../report/report-usage.ts';
 import type { RequestFeed } from '../request-log/request-feed.ts';
 import { timesOfId } from '../request-log/request-id.ts';
@@ -74,7 +74,7 @@ function readPageToken(text: string): LogKey | undefined {
   throw new GatewayError('invalid_request', 'page_token is invalid.');
 }
 
-function toRecordedMessage(row: UsageEventsTable): MessageInitShape<typeof UsageRecordedSchema> {
+function toRecordedMessage(row: Selectable<UsageEventsTable>): MessageInitShape<typeof UsageRecordedSchema> {
   return {
     requestId: row.request_id,
     tokenId: row.token_id,
@@ -90,6 +90,10 @@ function toRecordedMessage(row: UsageEventsTable): MessageInitShape<typeof Usage
     estimated: row.estimated === 1,
     outcome: outcomes[row.outcome],
     accountId: row.account_id,
+    groupId: row.group_id,
+    cacheWrite5mTokens: BigInt(row.cache_write_5m_tokens),
+    cacheWrite1hTokens: BigInt(row.cache_write_1h_tokens),
+    ...(row.cost_micros !== null && { costMicros: BigInt(row.cost_micros) }),
   };
 }
 

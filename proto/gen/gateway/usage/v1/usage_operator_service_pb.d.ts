@@ -502,6 +502,13 @@ export declare type SumDifference = Message<"gateway.usage.v1.SumDifference"> & 
    * @generated from field: string account_id = 6;
    */
   accountId: string;
+
+  /**
+   * The group of the sum. Empty: the sum over all tokens, with and without a group.
+   *
+   * @generated from field: string group_id = 7;
+   */
+  groupId: string;
 };
 
 /**

@@ -125,12 +125,11 @@ export declare type UsageTotals = Message<"gateway.usage.v1.UsageTotals"> & {
   costMicros: bigint;
 
   /**
-   * The input and output tokens of these requests. The others had no price, or were recorded by an
-   * older release.
+   * The tokens of these requests. The others had no price, or were recorded by an older release.
    *
-   * @generated from field: int64 costed_tokens = 8;
+   * @generated from field: gateway.usage.v1.CostedTokens costed = 8;
    */
-  costedTokens: bigint;
+  costed?: CostedTokens | undefined;
 };
 
 /**
@@ -138,6 +137,44 @@ export declare type UsageTotals = Message<"gateway.usage.v1.UsageTotals"> & {
  * Use `create(UsageTotalsSchema)` to create a new message.
  */
 export declare const UsageTotalsSchema: GenMessage<UsageTotals>;
+
+/**
+ * Tokens whose cost is known. Input includes cached tokens and cache writes.
+ *
+ * @generated from message gateway.usage.v1.CostedTokens
+ */
+export declare type CostedTokens = Message<"gateway.usage.v1.CostedTokens"> & {
+  /**
+   * @generated from field: int64 input_tokens = 1;
+   */
+  inputTokens: bigint;
+
+  /**
+   * @generated from field: int64 cached_tokens = 2;
+   */
+  cachedTokens: bigint;
+
+  /**
+   * @generated from field: int64 cache_write_5m_tokens = 3;
+   */
+  cacheWrite5mTokens: bigint;
+
+  /**
+   * @generated from field: int64 cache_write_1h_tokens = 4;
+   */
+  cacheWrite1hTokens: bigint;
+
+  /**
+   * @generated from field: int64 output_tokens = 5;
+   */
+  outputTokens: bigint;
+};
+
+/**
+ * Describes the message gateway.usage.v1.CostedTokens.
+ * Use `create(CostedTokensSchema)` to create a new message.
+ */
+export declare const CostedTokensSchema: GenMessage<CostedTokens>;
 
 /**
  * @generated from message gateway.usage.v1.ModelUsage

@@ -1,0 +1,63 @@
+import type { GatewayDatabase } from '@gateway/database';
+import { addLocalDays, type Clock, type LocalDay, localDayOf } from '@gateway/time';
+import { sql } from 'kysely';
+
+interface ModelOutput {
+  readonly model: string;
+  readonly outputTokens: bigint;
+}
+
+interface Reading {
+  readonly day: LocalDay;
+  readonly untilMs: number;
+  readonly models: Promise<readonly ModelOutput[]>;
+}
+
+const freshMs = 3_600_000;
+/** A day's last requests are as typical as all of them, and reading them takes a second at most. */
+const maxEvents = 200_000;
+const share = 0.95;
+
+/**
+ * How many tokens nearly every answer of a model stays below, by the last full local day. It is
+ * read once an hour at most, whoever asks.
+ */
+export class TypicalOutput {
+  readonly #database: GatewayDatabase;
+  readonly #clock: Clock;
+  #last: Reading | undefined;
+
+  constructor(database: GatewayDatabase, clock: Clock) {
+    this.#database = database;
+    this.#clock = clock;
+  }
+
+  read(): Promise<readonly ModelOutput[]> {
+    const nowMs = this.#clock.nowMs();
+    const day = addLocalDays(localDayOf(nowMs), -1);
+    const last = this.#last;
+    if (last !== undefined && last.day === day && nowMs < last.untilMs) return last.models;
+    const reading: Reading = { day, untilMs: nowMs + freshMs, models: this.#readDay(day) };
+    this.#last = reading;
+    // A failure is not kept, so that the next caller asks again.
+    reading.models.catch(() => {
+      if (this.#last === reading) this.#last = undefined;
+    });
+    return reading.models;
+  }
+
+  async #readDay(day: LocalDay): Promise<readonly ModelOutput[]> {
+    const { rows } = await sql<{ readonly model: string; readonly output_tokens: number }>`
+      select model, min(output_tokens) as output_tokens
+      from (
+        select model, output_tokens, cume_dist() over (partition by model order by output_tokens) as share
+        from (
+          select model, output_tokens from usage_events
+          where local_day = ${day} and outcome = 'completed'
+          order by request_id desc limit ${sql.lit(maxEvents)}
+        ) as latest
+      ) as ranked
+      where share >= ${sql.lit(share)} group by model order by model`.execute(this.#database);
+    return rows.map(({ model, output_tokens }) => ({ model, outputTokens: BigInt(output_tokens) }));
+  }
+}
