@@ -1,4 +1,15 @@
 export { scopedKey } from './scoped-key.ts';
-export { detailProblems, type GivenDetails, maxKeepOldSeconds, type TokenLimits } from './token-rules.ts';
+export {
+  detailProblems,
+  type GivenAccess,
+  type GivenDetails,
+  type GivenGroup,
+  type GroupBudget,
+  type GroupLimits,
+  groupProblems,
+  isAccountLabel,
+  maxKeepOldSeconds,
+  type TokenLimits,
+} from './token-rules.ts';
 export type { TokenTextKind } from './token-text.ts';
 export { createTokenText, parseTokenText, tokenSha256 } from './token-text.ts';

@@ -4,6 +4,27 @@ import type { TokenTextKind } from './token-text.ts';
 export interface TokenLimits {
   readonly requestsPerMinute?: number | undefined;
   readonly tokensPerDay?: number | undefined;
+  /** Requests at a time. */
+  readonly concurrentRequests?: number | undefined;
+}
+
+/** What the service tokens of a group share. */
+export interface GroupLimits extends TokenLimits {
+  readonly budget?: GroupBudget | undefined;
+}
+
+export interface GroupBudget {
+  /** In millionths of the currency. */
+  readonly amountMicros: number;
+  /** Undefined: not one of the known periods. */
+  readonly period: 'day' | 'week' | 'month' | undefined;
+}
+
+/** What requests may use. Empty lists: everything. */
+export interface GivenAccess {
+  /** Models and classes, where "*" stands for any text. */
+  readonly models: readonly string[];
+  readonly accountLabels: readonly string[];
 }
 
 /** The details of a token in a request. Undefined: absent, or unchanged. */
@@ -14,6 +35,28 @@ export interface GivenDetails {
   readonly limits?: TokenLimits | undefined;
   readonly note?: string | undefined;
   readonly expiresAtMs?: number | undefined;
+  readonly access?: GivenAccess | undefined;
+}
+
+/** The details of a group in a request. Undefined: absent, or unchanged. */
+export interface GivenGroup {
+  readonly name?: string | undefined;
+  readonly note?: string | undefined;
+  readonly limits?: GroupLimits | undefined;
+  readonly access?: GivenAccess | undefined;
+}
+
+/** The problems in the details of a group, as `detailProblems` reports those of a token. */
+export function groupProblems({ name, note, limits, access }: GivenGroup): Readonly<Record<string, string>> {
+  return found({
+    name: name === undefined ? undefined : labelProblem(name),
+    note: note === undefined ? undefined : noteProblem(note),
+    ...limitProblems(limits),
+    'limits.budget.amount': countProblem(limits?.budget?.amountMicros, Number.MAX_SAFE_INTEGER),
+    'limits.budget.period':
+      limits?.budget !== undefined && limits.budget.period === undefined ? 'must be day, week or month.' : undefined,
+    ...accessProblems(access),
+  });
 }
 
 /**
@@ -23,22 +66,18 @@ export interface GivenDetails {
  * @see spec "Token limits"
  */
 export function detailProblems(
-  { kind, label, limits, note, expiresAtMs }: GivenDetails,
+  { kind, label, limits, note, expiresAtMs, access }: GivenDetails,
   nowMs: number,
 ): Readonly<Record<string, string>> {
-  const isLimited = limits?.requestsPerMinute !== undefined || limits?.tokensPerDay !== undefined;
-  const problems = {
+  const isLimited = Object.values(limits ?? {}).some((limit) => limit !== undefined);
+  return found({
     label: label === undefined ? undefined : labelProblem(label),
     limits: kind === 'personal' && isLimited ? 'must be absent: a personal token has no limits.' : undefined,
-    'limits.requestsPerMinute': countProblem(limits?.requestsPerMinute, maxRequestsPerMinute),
-    'limits.tokensPerDay': countProblem(limits?.tokensPerDay, Number.MAX_SAFE_INTEGER),
+    ...limitProblems(limits),
     note: note === undefined ? undefined : noteProblem(note),
     expiresAt: expiresAtMs === undefined ? undefined : expiryProblem(expiresAtMs, nowMs),
-  };
-  return Object.fromEntries(Object.entries(problems).filter(([, text]) => text !== undefined)) as Record<
-    string,
-    string
-  >;
+    ...accessProblems(access),
+  });
 }
 
 /** How long a replaced text may stay valid. */
@@ -46,8 +85,49 @@ export const maxKeepOldSeconds = 30 * 86_400;
 
 const maxLabelLength = 100;
 const maxNoteLength = 1_000;
-const maxRequestsPerMinute = 2 ** 32 - 1;
+const maxCount = 2 ** 32 - 1;
 const lastMomentMs = Date.UTC(9999, 11, 31);
+
+const maxModels = 100;
+const maxModelLength = 200;
+const maxAccountLabels = 20;
+
+type Problems = Readonly<Record<string, string | undefined>>;
+
+function found(problems: Problems): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(problems).filter((problem): problem is [string, string] => problem[1] !== undefined),
+  );
+}
+
+function limitProblems(limits: TokenLimits | undefined): Problems {
+  return {
+    'limits.requestsPerMinute': countProblem(limits?.requestsPerMinute, maxCount),
+    'limits.tokensPerDay': countProblem(limits?.tokensPerDay, Number.MAX_SAFE_INTEGER),
+    'limits.concurrentRequests': countProblem(limits?.concurrentRequests, maxCount),
+  };
+}
+
+function accessProblems(access: GivenAccess | undefined): Problems {
+  if (access === undefined) return {};
+  const { models, accountLabels } = access;
+  const isModel = (text: string) => text.length <= maxModelLength && /^[!-~]+$/.test(text);
+  return {
+    'access.models':
+      models.length <= maxModels && models.every(isModel)
+        ? undefined
+        : `must be at most ${maxModels} ids of models or classes, each of 1 to ${maxModelLength} visible characters.`,
+    'access.accountLabels':
+      accountLabels.length <= maxAccountLabels && accountLabels.every(isAccountLabel)
+        ? undefined
+        : `must be at most ${maxAccountLabels} labels of letters, digits, "-", "_" and ".", each of 1 to 50 characters.`,
+  };
+}
+
+/** Whether a text can be a label of an account. */
+export function isAccountLabel(text: string): boolean {
+  return /^[\w.-]{1,50}$/.test(text);
+}
 
 /**
  * People distinguish tokens by their labels, so a label must not contain characters that are

@@ -4,7 +4,8 @@ import type { Service, ServiceRuntime } from '@gateway/lifecycle';
 import { type Clock, systemClock } from '@gateway/time';
 import { ChangeFeed } from './changes/change-feed.ts';
 import { type IdentityConfig, readIdentityProcessConfig } from './config.ts';
-import { identityRoute } from './routes.ts';
+import { groupRoute, identityRoute } from './routes.ts';
+import { GroupStore } from './store/group-store.ts';
 import { TokenStore } from './store/token-store.ts';
 
 /** Serves tokens from any database that has their tables. The caller closes the database. */
@@ -15,10 +16,14 @@ export function createIdentityService(
   { clock = systemClock }: { readonly clock?: Clock } = {},
 ): Service {
   const store = new TokenStore(database);
+  const groups = new GroupStore(database);
   const changes = new ChangeFeed(store, logger);
   const draining = new AbortController();
   return {
-    routes: [identityRoute({ store, hashKeys, changes, clock, metrics, draining: draining.signal })],
+    routes: [
+      identityRoute({ store, groups, hashKeys, changes, clock, metrics, draining: draining.signal }),
+      groupRoute({ groups, changes, clock }),
+    ],
     start: async () => undefined,
     notReady: createDatabaseProbe(database),
     // Watches never end by themselves, so they are ended here: their callers move to another

@@ -7,18 +7,14 @@ import type { Clock } from '@gateway/time';
 import { createTokenText, detailProblems, type GivenDetails, maxKeepOldSeconds, tokenSha256 } from '@gateway/tokens';
 import type { ChangeFeed } from '../changes/change-feed.ts';
 import { type HashKey, hashWith } from '../hashing/hash-key.ts';
+import type { GroupStore } from '../store/group-store.ts';
 import type { Token, TokenStore } from '../store/token-store.ts';
-import {
-  fromKindMessage,
-  fromLimitsMessage,
-  fromPageToken,
-  fromTimestamp,
-  toPageToken,
-  toTokenMessage,
-} from './token-messages.ts';
+import { fromAccessMessage, fromLimitsMessage } from './rule-messages.ts';
+import { fromKindMessage, fromPageToken, fromTimestamp, toPageToken, toTokenMessage } from './token-messages.ts';
 
 export interface IdentityParts {
   readonly store: TokenStore;
+  readonly groups: Pick<GroupStore, 'find'>;
   /** The current one first: it hashes new tokens. */
   readonly hashKeys: readonly HashKey[];
   readonly changes: ChangeFeed;
@@ -29,7 +25,7 @@ export interface IdentityParts {
 }
 
 export function identityHandlers(parts: IdentityParts): Handlers<typeof IdentityService> {
-  const { store, hashKeys, changes, clock, metrics, draining } = parts;
+  const { store, groups, hashKeys, changes, clock, metrics, draining } = parts;
   const [currentKey] = hashKeys;
   if (currentKey === undefined) throw new TypeError('Token hashes need at least one key.');
   const resolutions = metrics.counter({
@@ -50,6 +46,14 @@ export function identityHandlers(parts: IdentityParts): Handlers<typeof Identity
     if (token.revoked_at_ms !== null) throw new GatewayError('invalid_request', 'The token is revoked.');
     return token;
   };
+  /** Null for none. @throws GatewayError when there is no such group. */
+  const knownGroup = async (groupId: string): Promise<string | null> => {
+    if (groupId === '') return null;
+    if ((await groups.find(groupId)) === undefined) {
+      throw new GatewayError('invalid_request', 'group_id belongs to no group.');
+    }
+    return groupId;
+  };
   return {
     /** The token with this digest; none when it is unknown, revoked or expired. */
     async resolve({ tokenSha256: digest }) {
@@ -57,7 +61,9 @@ export function identityHandlers(parts: IdentityParts): Handlers<typeof Identity
       const token = await store.findByHash(hashKeys.map((key) => hashWith(key, digest)));
       const result = stateOf(token, clock.nowMs());
       resolutions.inc({ result });
-      return token !== undefined && result === 'valid' ? { token: message(token) } : {};
+      if (token === undefined || result !== 'valid') return {};
+      const group = token.group_id === null ? undefined : await groups.find(token.group_id);
+      return { token: toTokenMessage(token, clock.nowMs(), group) };
     },
 
     /** Issues a token. Only this answer ever contains its text. */
@@ -66,10 +72,12 @@ export function identityHandlers(parts: IdentityParts): Handlers<typeof Identity
       const limits = request.limits === undefined ? {} : fromLimitsMessage(request.limits);
       const [label, note] = [request.label.trim(), request.note.trim()];
       const expiresAtMs = fromTimestamp(request.expiresAt);
+      const access = request.access === undefined ? everything : fromAccessMessage(request.access);
       const nowMs = clock.nowMs();
-      checkDetails({ kind, limits, label: request.label, note, expiresAtMs }, nowMs);
+      checkDetails({ kind, limits, label: request.label, note, expiresAtMs, access }, nowMs);
+      const groupId = await knownGroup(request.groupId);
       const { tokenText, hash } = newText(kind);
-      const token = await store.add({ kind, label, limits, note, expiresAtMs, hash }, nowMs);
+      const token = await store.add({ kind, label, limits, note, expiresAtMs, hash, groupId, access }, nowMs);
       return { token: message(token), tokenText };
     },
 
@@ -93,11 +101,14 @@ export function identityHandlers(parts: IdentityParts): Handlers<typeof Identity
       if (request.clearExpiry && expiresAtMs !== undefined) {
         throw new GatewayError('invalid_request', 'expires_at and clear_expiry are both set. Set one of them.');
       }
-      const isEmpty = [label, limits, note, expiresAtMs].every((given) => given === undefined) && !request.clearExpiry;
+      const access = request.access && fromAccessMessage(request.access);
+      const given = [label, limits, note, expiresAtMs, request.groupId, access];
+      const isEmpty = given.every((each) => each === undefined) && !request.clearExpiry;
       if (isEmpty) throw new GatewayError('invalid_request', 'The request changes nothing.');
-      checkDetails({ kind, label, limits, note, expiresAtMs }, clock.nowMs());
+      checkDetails({ kind, label, limits, note, expiresAtMs, access }, clock.nowMs());
+      const groupId = request.groupId === undefined ? undefined : await knownGroup(request.groupId);
       const details = {
-        ...{ label: label?.trim(), note: note?.trim(), limits },
+        ...{ label: label?.trim(), note: note?.trim(), limits, groupId, access },
         expiresAtMs: request.clearExpiry ? null : expiresAtMs,
       };
       const changed = await store.update(tokenId, details, Number(expectedRevision));
@@ -125,7 +136,7 @@ export function identityHandlers(parts: IdentityParts): Handlers<typeof Identity
     },
 
     /** Lists matching tokens, newest first. */
-    async list({ includeRevoked, search, pageSize, pageToken, tokenIds }) {
+    async list({ includeRevoked, search, groupId, pageSize, pageToken, tokenIds }) {
       if (tokenIds.length > maxIds) {
         throw new GatewayError('invalid_request', `token_ids must be at most ${maxIds}.`);
       }
@@ -136,7 +147,7 @@ export function identityHandlers(parts: IdentityParts): Handlers<typeof Identity
         throw new GatewayError('invalid_request', `search must be at most ${maxSearchLength} characters.`);
       }
       const size = pageSize === 0 ? Infinity : pageSize;
-      const query = { includeEnded: includeRevoked, search, after: fromPageToken(pageToken) };
+      const query = { includeEnded: includeRevoked, search, groupId, after: fromPageToken(pageToken) };
       // One extra row shows whether there is another page.
       const found = await store.list({ ...query, most: size + 1 }, clock.nowMs());
       const tokens = found.slice(0, size);
@@ -156,6 +167,7 @@ export function identityHandlers(parts: IdentityParts): Handlers<typeof Identity
   };
 }
 
+const everything = { models: [], accountLabels: [] };
 const maxIds = 1_000;
 const maxSearchLength = 200;
 

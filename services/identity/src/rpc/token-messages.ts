@@ -3,21 +3,22 @@ import { type Timestamp, timestampFromMs, timestampMs } from '@bufbuild/protobuf
 import type { StoredTokenKind } from '@gateway/database';
 import { GatewayError } from '@gateway/errors';
 import { TokenKind, type TokenSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
-import type { Limits } from '@gateway/proto/limiter/v1/limit_pb.js';
-import type { TokenLimits } from '@gateway/tokens';
+import type { Group } from '../store/group-store.ts';
 import type { Token, TokenPlace } from '../store/token-store.ts';
+import { toAccessMessage, toGroupMessage, toLimitsMessage } from './rule-messages.ts';
 
-export function toTokenMessage(token: Token, nowMs: number): MessageInitShape<typeof TokenSchema> {
+/** @param group of the token, if its caller needs it. */
+export function toTokenMessage(token: Token, nowMs: number, group?: Group): MessageInitShape<typeof TokenSchema> {
   const oldUntilMs = Math.min(token.previous_until_ms ?? 0, token.expires_at_ms ?? Infinity);
   const isOldValid = token.revoked_at_ms === null && oldUntilMs > nowMs;
   return {
     tokenId: token.token_id,
     kind: token.kind === 'service' ? TokenKind.SERVICE : TokenKind.PERSONAL,
     label: token.label,
-    limits: {
-      requestsPerMinute: token.requests_per_minute ?? undefined,
-      tokensPerDay: token.tokens_per_day === null ? undefined : BigInt(token.tokens_per_day),
-    },
+    limits: toLimitsMessage(token),
+    access: toAccessMessage(token),
+    groupId: token.group_id ?? '',
+    group: group && toGroupMessage(group),
     createdAt: timestampFromMs(token.created_at_ms),
     revokedAt: token.revoked_at_ms === null ? undefined : timestampFromMs(token.revoked_at_ms),
     expiresAt: token.expires_at_ms === null ? undefined : timestampFromMs(token.expires_at_ms),
@@ -31,15 +32,6 @@ export function fromKindMessage(kind: TokenKind): StoredTokenKind {
   if (kind === TokenKind.SERVICE) return 'service';
   if (kind === TokenKind.PERSONAL) return 'personal';
   throw new GatewayError('invalid_request', 'kind must be service or personal.');
-}
-
-/**
- * Converts the limits of a request; an absent limit means unlimited. The rules for tokens reject
- * numbers beyond the safe integers.
- */
-export function fromLimitsMessage(limits: Limits): TokenLimits {
-  const { requestsPerMinute, tokensPerDay } = limits;
-  return { requestsPerMinute, tokensPerDay: tokensPerDay === undefined ? undefined : Number(tokensPerDay) };
 }
 
 export function fromTimestamp(moment: Timestamp | undefined): number | undefined {

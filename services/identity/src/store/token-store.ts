@@ -1,6 +1,6 @@
 import type { Database, GatewayDatabase, StoredTokenKind, TokensTable } from '@gateway/database';
 import { randomId } from '@gateway/time';
-import type { TokenLimits } from '@gateway/tokens';
+import type { GivenAccess, TokenLimits } from '@gateway/tokens';
 import { type ExpressionBuilder, type Selectable, sql, type Transaction, type UpdateObject } from 'kysely';
 import type { TokenHash } from '../hashing/hash-key.ts';
 
@@ -16,6 +16,10 @@ const tokenColumns = [
   'expires_at_ms',
   'revision',
   'previous_until_ms',
+  'group_id',
+  'concurrent_requests',
+  'allowed_models',
+  'account_labels',
 ] as const;
 
 /** A caller's token without its text, which only its holder has. */
@@ -28,14 +32,20 @@ export interface NewToken {
   readonly note: string;
   readonly expiresAtMs: number | undefined;
   readonly hash: TokenHash;
+  readonly groupId: string | null;
+  readonly access: GivenAccess;
 }
 
 /** The changes to a token. Undefined: unchanged. */
 export interface TokenDetails {
   readonly label?: string | undefined;
   readonly note?: string | undefined;
-  /** Replaces both limits. */
+  /** Replaces all limits. */
   readonly limits?: TokenLimits | undefined;
+  /** Null: the token leaves its group. */
+  readonly groupId?: string | null | undefined;
+  /** Replaces all rules. */
+  readonly access?: GivenAccess | undefined;
   /** Null: the token no longer expires. */
   readonly expiresAtMs?: number | null | undefined;
 }
@@ -44,6 +54,8 @@ export interface ListQuery {
   readonly includeEnded: boolean;
   /** Part of the label or note, ignoring case, or the start of the id. Empty: all tokens. */
   readonly search: string;
+  /** Empty: tokens of all groups, and without one. */
+  readonly groupId: string;
   /** Infinity: no limit. */
   readonly most: number;
   /** The last token of the previous page. Undefined: the first page. */
@@ -104,7 +116,7 @@ export class TokenStore {
   /**
    * Matching tokens, newest first. New tokens come before all others, so later pages do not shift.
    */
-  async list({ includeEnded, search, most, after }: ListQuery, nowMs: number): Promise<readonly Token[]> {
+  async list({ includeEnded, search, groupId, most, after }: ListQuery, nowMs: number): Promise<readonly Token[]> {
     return await this.#newestFirst()
       .$if(!includeEnded, (query) =>
         query
@@ -112,6 +124,7 @@ export class TokenStore {
           .where(({ or, eb }) => or([eb('expires_at_ms', 'is', null), eb('expires_at_ms', '>', nowMs)])),
       )
       .$if(search !== '', (query) => query.where((eb) => matches(eb, search)))
+      .$if(groupId !== '', (query) => query.where('group_id', '=', groupId))
       .$if(after !== undefined, (query) =>
         query.where(sql<boolean>`(created_at_ms, token_id) < (${after?.created_at_ms}, ${after?.token_id})`),
       )
@@ -119,10 +132,14 @@ export class TokenStore {
       .execute();
   }
 
-  async add({ kind, label, limits, note, expiresAtMs, hash }: NewToken, nowMs: number): Promise<Token> {
+  async add(
+    { kind, label, limits, note, expiresAtMs, hash, groupId, access }: NewToken,
+    nowMs: number,
+  ): Promise<Token> {
     const token: Token = {
-      ...{ token_id: randomId(), kind, label, note, revision: 1 },
+      ...{ token_id: randomId(), kind, label, note, revision: 1, group_id: groupId },
       ...toLimitColumns(limits),
+      ...toAccessColumns(access),
       created_at_ms: nowMs,
       revoked_at_ms: null,
       expires_at_ms: expiresAtMs ?? null,
@@ -144,7 +161,7 @@ export class TokenStore {
    */
   async update(
     tokenId: string,
-    { label, note, limits, expiresAtMs }: TokenDetails,
+    { label, note, limits, expiresAtMs, groupId, access }: TokenDetails,
     expectedRevision: number,
   ): Promise<Token | undefined> {
     const columns = {
@@ -152,6 +169,8 @@ export class TokenStore {
       ...(note === undefined ? {} : { note }),
       ...(limits === undefined ? {} : toLimitColumns(limits)),
       ...(expiresAtMs === undefined ? {} : { expires_at_ms: expiresAtMs }),
+      ...(groupId === undefined ? {} : { group_id: groupId }),
+      ...(access === undefined ? {} : toAccessColumns(access)),
     };
     return await this.#change(tokenId, columns, expectedRevision);
   }
@@ -241,7 +260,7 @@ function matches({ or }: ExpressionBuilder<Database, 'tokens'>, search: string) 
  * Locks the sequence's row until the transaction ends, so that changes become visible in the order
  * of their numbers.
  */
-async function nextSequence(transaction: Transaction<Database>): Promise<number> {
+export async function nextSequence(transaction: Transaction<Database>): Promise<number> {
   const { last_value } = await transaction
     .insertInto('sequences')
     .values({ name: changeSequence, last_value: 1 })
@@ -253,6 +272,16 @@ async function nextSequence(transaction: Transaction<Database>): Promise<number>
   return last_value;
 }
 
-function toLimitColumns({ requestsPerMinute, tokensPerDay }: TokenLimits) {
-  return { requests_per_minute: requestsPerMinute ?? null, tokens_per_day: tokensPerDay ?? null };
+export function toLimitColumns({ requestsPerMinute, tokensPerDay, concurrentRequests }: TokenLimits) {
+  return {
+    requests_per_minute: requestsPerMinute ?? null,
+    tokens_per_day: tokensPerDay ?? null,
+    concurrent_requests: concurrentRequests ?? null,
+  };
+}
+
+/** Null stands for everything. */
+export function toAccessColumns({ models, accountLabels }: GivenAccess) {
+  const listOf = (texts: readonly string[]) => (texts.length === 0 ? null : JSON.stringify(texts));
+  return { allowed_models: listOf(models), account_labels: listOf(accountLabels) };
 }

@@ -1,0 +1,87 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import type { StoredBudgetPeriod } from '@gateway/database';
+import { GatewayError } from '@gateway/errors';
+import type { AccessRules, AccessRulesSchema, GroupSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { BudgetPeriod, type Limits, type LimitsSchema } from '@gateway/proto/limiter/v1/limit_pb.js';
+import type { GivenAccess, GroupLimits, TokenLimits } from '@gateway/tokens';
+import type { CountedGroup, Group } from '../store/group-store.ts';
+import type { Token } from '../store/token-store.ts';
+
+/** The limits of a token or, with a budget, of a group. */
+export function toLimitsMessage(
+  row: Pick<Token, 'requests_per_minute' | 'tokens_per_day' | 'concurrent_requests'> &
+    Partial<Pick<Group, 'budget_micros' | 'budget_period'>>,
+): MessageInitShape<typeof LimitsSchema> {
+  const { requests_per_minute, tokens_per_day, concurrent_requests, budget_micros, budget_period } = row;
+  return {
+    requestsPerMinute: requests_per_minute ?? undefined,
+    tokensPerDay: tokens_per_day === null ? undefined : BigInt(tokens_per_day),
+    concurrentRequests: concurrent_requests ?? undefined,
+    ...(budget_micros != null &&
+      budget_period != null && {
+        budget: { amountMicros: BigInt(budget_micros), period: periods[budget_period] },
+      }),
+  };
+}
+
+/**
+ * Converts the limits of a request; an absent limit means unlimited. The rules reject numbers beyond
+ * the safe integers. @throws GatewayError if they have a budget, which only groups have
+ */
+export function fromLimitsMessage({ budget, ...limits }: Limits): TokenLimits {
+  if (budget !== undefined) throw new GatewayError('invalid_request', 'limits.budget is for groups only.');
+  return countsOf(limits);
+}
+
+/** The same for a group. */
+export function fromGroupLimitsMessage({ budget, ...limits }: Limits): GroupLimits {
+  if (budget === undefined) return countsOf(limits);
+  const period = storedPeriods.find((name) => periods[name] === budget.period);
+  return { ...countsOf(limits), budget: { amountMicros: Number(budget.amountMicros), period } };
+}
+
+export function toAccessMessage({
+  allowed_models,
+  account_labels,
+}: Pick<Token, 'allowed_models' | 'account_labels'>): MessageInitShape<typeof AccessRulesSchema> | undefined {
+  if (allowed_models === null && account_labels === null) return undefined;
+  return { models: listIn(allowed_models), accountLabels: listIn(account_labels) };
+}
+
+export function fromAccessMessage({ models, accountLabels }: AccessRules): GivenAccess {
+  return { models, accountLabels };
+}
+
+export function toGroupMessage(group: Group | CountedGroup): MessageInitShape<typeof GroupSchema> {
+  const { group_id, name, note, created_at_ms, revision } = group;
+  return {
+    ...{ groupId: group_id, name, note, revision: BigInt(revision) },
+    limits: toLimitsMessage(group),
+    access: toAccessMessage(group),
+    createdAt: timestampFromMs(created_at_ms),
+    tokens: 'tokens' in group ? group.tokens : 0,
+  };
+}
+
+const periods: Readonly<Record<StoredBudgetPeriod, BudgetPeriod>> = {
+  day: BudgetPeriod.DAY,
+  week: BudgetPeriod.WEEK,
+  month: BudgetPeriod.MONTH,
+};
+const storedPeriods = ['day', 'week', 'month'] as const;
+
+function countsOf({
+  requestsPerMinute,
+  tokensPerDay,
+  concurrentRequests,
+}: Pick<Limits, 'requestsPerMinute' | 'tokensPerDay' | 'concurrentRequests'>): TokenLimits {
+  const tokens = tokensPerDay === undefined ? undefined : Number(tokensPerDay);
+  return { requestsPerMinute, tokensPerDay: tokens, concurrentRequests };
+}
+
+function listIn(stored: string | null): string[] {
+  const list: unknown = stored === null ? [] : JSON.parse(stored);
+  if (Array.isArray(list) && list.every((each) => typeof each === 'string')) return list;
+  throw new TypeError('A stored list of rules is damaged.');
+}

@@ -1,0 +1,167 @@
+import { testDatabases } from '@gateway/database/testing';
+import { GroupService, IdentityService, TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { BudgetPeriod } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { directClientOf } from '@gateway/rpc';
+import { createLogger, Metrics } from '@gateway/telemetry';
+import { ManualClock } from '@gateway/time';
+import { tokenSha256 } from '@gateway/tokens';
+import { describe, expect, it } from 'vitest';
+import { hashKeyOf } from '../src/hashing/hash-key.ts';
+import { createIdentityService } from '../src/service.ts';
+
+const limits = {
+  requestsPerMinute: 60,
+  tokensPerDay: 1_000_000n,
+  concurrentRequests: 8,
+  budget: { amountMicros: 250_000_000n, period: BudgetPeriod.MONTH },
+};
+const access = { models: ['gateway/*', 'claude-sonnet-5'], accountLabels: ['eu'] };
+
+describe.each(testDatabases)('groups over $name', ({ open }) => {
+  it('have limits, a budget and rules, and change one by one', async () => {
+    await using world = await openWorld(open);
+    const { group } = await world.groups.createGroup({ name: ' team-a ', note: 'for Ada', limits, access });
+    expect(group).toMatchObject({ name: 'team-a', note: 'for Ada', limits, access, revision: 1n, tokens: 0 });
+    const { groupId = '' } = group ?? {};
+    const renamed = await world.groups.updateGroup({ groupId, name: 'team-b' });
+    expect(renamed.group).toMatchObject({ name: 'team-b', limits, access, revision: 2n });
+    const bare = await world.groups.updateGroup({ groupId, limits: {}, access: {}, expectedRevision: 2n });
+    expect(bare.group?.limits).toMatchObject({ $typeName: 'gateway.limiter.v1.Limits' });
+    expect(bare.group?.limits?.budget).toBeUndefined();
+    expect(bare.group?.access).toBeUndefined();
+    expect((await world.groups.listGroups({})).groups).toEqual([bare.group]);
+  });
+
+  it('are sorted by name, with the number of their valid tokens', async () => {
+    await using world = await openWorld(open);
+    const [b, a] = [await world.group('b'), await world.group('a')];
+    await world.issue({ groupId: a });
+    const { token } = await world.issue({ groupId: a });
+    await world.issue({ groupId: b });
+    await world.identity.revoke({ tokenId: token?.tokenId ?? '' });
+    const { groups } = await world.groups.listGroups({});
+    expect(groups.map(({ name, tokens }) => [name, tokens])).toEqual([
+      ['a', 1],
+      ['b', 1],
+    ]);
+    const { tokens } = await world.identity.list({ groupId: a, includeRevoked: true });
+    expect(tokens.map(({ groupId }) => groupId)).toEqual([a, a]);
+  });
+
+  it('travel with each token of theirs', async () => {
+    await using world = await openWorld(open);
+    const { group } = await world.groups.createGroup({ name: 'team-a', limits, access });
+    const { tokenText, token } = await world.issue({ groupId: group?.groupId ?? '' });
+    const resolved = await world.resolve(tokenText);
+    expect(resolved).toMatchObject({ groupId: group?.groupId, group: { name: 'team-a', limits, access } });
+    await world.identity.update({ tokenId: token?.tokenId ?? '', groupId: '' });
+    expect(await world.resolve(tokenText)).toMatchObject({ groupId: '' });
+    expect((await world.resolve(tokenText))?.group).toBeUndefined();
+  });
+
+  it('announce each change as a change of their tokens', async () => {
+    await using world = await openWorld(open);
+    const groupId = await world.group('team-a');
+    const [first, second] = [await world.issue({ groupId }), await world.issue({ groupId })];
+    const ids = [first, second].map(({ token }) => token?.tokenId ?? '').toSorted();
+    await world.issue({});
+    const changes = world.identity.watchChanges({}, { signal: AbortSignal.timeout(30_000) })[Symbol.asyncIterator]();
+    await changes.next();
+    const announced = async () => {
+      const { value } = await changes.next();
+      return value?.tokenIds.toSorted();
+    };
+    await world.groups.updateGroup({ groupId, limits: {} });
+    expect(await announced()).toEqual(ids);
+    await world.groups.deleteGroup({ groupId });
+    expect(await announced()).toEqual(ids);
+    await changes.return?.();
+  });
+
+  it('leave their tokens valid when they are deleted', async () => {
+    await using world = await openWorld(open);
+    const groupId = await world.group('team-a');
+    const { tokenText } = await world.issue({ groupId });
+    expect((await world.groups.deleteGroup({ groupId })).group?.name).toBe('team-a');
+    expect(await world.resolve(tokenText)).toMatchObject({ groupId: '' });
+    expect((await world.groups.deleteGroup({ groupId })).group).toBeUndefined();
+    expect((await world.groups.listGroups({})).groups).toEqual([]);
+  });
+
+  it('have names of their own', async () => {
+    await using world = await openWorld(open);
+    const [groupId] = [await world.group('team-a'), await world.group('team-b')];
+    const taken = { code: 'invalid_request', message: 'A group with the name team-b exists already.' };
+    await expect(world.groups.createGroup({ name: 'team-b' })).rejects.toMatchObject(taken);
+    await expect(world.groups.updateGroup({ groupId, name: 'team-b' })).rejects.toMatchObject(taken);
+    expect((await world.groups.updateGroup({ groupId, name: 'team-a' })).group?.revision).toBe(2n);
+  });
+
+  it('refuse everything that is wrong at once', async () => {
+    await using world = await openWorld(open);
+    const wrong = {
+      name: '',
+      limits: { tokensPerDay: -1n, budget: { amountMicros: -1n } },
+      access: { models: ['a b'], accountLabels: ['ü'] },
+    };
+    const message = expect.stringMatching(
+      /name must .*limits\.tokensPerDay must .*limits\.budget\.amount must .*limits\.budget\.period must .*access\.models must .*access\.accountLabels must /s,
+    );
+    await expect(world.groups.createGroup(wrong)).rejects.toMatchObject({ code: 'invalid_request', message });
+    await expect(world.groups.updateGroup({ groupId: 'x', name: 'a' })).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  it('change once when several change them at the same time with the same revision in mind', async () => {
+    await using world = await openWorld(open);
+    const groupId = await world.group('team-a');
+    const notes = ['one', 'two', 'three', 'four'];
+    const answers = await Promise.all(
+      notes.map((note) => world.groups.updateGroup({ groupId, note, expectedRevision: 1n })),
+    );
+    expect(answers.filter(({ conflict }) => !conflict)).toHaveLength(1);
+    expect((await world.groups.listGroups({})).groups).toMatchObject([{ revision: 2n }]);
+  });
+});
+
+describe.each(testDatabases)('rules of a token of its own over $name', ({ open }) => {
+  it('are kept, and replaced as a whole', async () => {
+    await using world = await openWorld(open);
+    const { token, tokenText } = await world.issue({ access, limits: { concurrentRequests: 2 } });
+    const { tokenId = '' } = token ?? {};
+    expect(await world.resolve(tokenText)).toMatchObject({ access, limits: { concurrentRequests: 2 } });
+    await world.identity.update({ tokenId, access: { models: ['gpt-5.5'] } });
+    expect((await world.resolve(tokenText))?.access).toMatchObject({ models: ['gpt-5.5'], accountLabels: [] });
+    await world.identity.update({ tokenId, access: {} });
+    expect((await world.resolve(tokenText))?.access).toBeUndefined();
+  });
+
+  it('have no budget, no unknown group, and no limits on a personal token', async () => {
+    await using world = await openWorld(open);
+    const budget = { amountMicros: 1n, period: BudgetPeriod.DAY };
+    const refused = { code: 'invalid_request' };
+    await expect(world.issue({ limits: { budget } })).rejects.toMatchObject(refused);
+    await expect(world.issue({ groupId: 'unknown' })).rejects.toMatchObject(refused);
+    const personal = { kind: TokenKind.PERSONAL, limits: { concurrentRequests: 1 } };
+    await expect(world.issue(personal)).rejects.toMatchObject(refused);
+    const groupId = await world.group('team-a');
+    expect((await world.issue({ kind: TokenKind.PERSONAL, groupId, access })).token).toMatchObject({ groupId, access });
+  });
+});
+
+async function openWorld(open: (typeof testDatabases)[number]['open']) {
+  const { database, ...opened } = await open();
+  const clock = new ManualClock(Date.parse('2026-11-20T10:00:00.000Z'));
+  const runtime = { logger: createLogger('identity', 'silent'), metrics: new Metrics() };
+  const hashKeys = [hashKeyOf(Buffer.alloc(32, 1))];
+  const { routes } = createIdentityService({ hashKeys }, { database }, runtime, { clock });
+  const [identity, groups] = [directClientOf(routes, IdentityService), directClientOf(routes, GroupService)];
+  return {
+    identity,
+    groups,
+    issue: (details: Parameters<typeof identity.issue>[0]) =>
+      identity.issue({ kind: TokenKind.SERVICE, label: 'ci', ...details }),
+    group: async (name: string) => (await groups.createGroup({ name })).group?.groupId ?? '',
+    resolve: async (text: string) => (await identity.resolve({ tokenSha256: tokenSha256(text) })).token,
+    [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose](),
+  };
+}
