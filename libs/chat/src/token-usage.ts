@@ -16,6 +16,8 @@ export interface ReportedUsage extends Omit<TokenUsage, 'inputTokens' | 'outputT
    * Input tokens that the provider wrote to its cache, if it reports them; included in the input.
    */
   readonly cacheCreationTokens?: number | undefined;
+  /** The part of them that it wrote for an hour. The rest is for five minutes. */
+  readonly cacheCreation1hTokens?: number | undefined;
 }
 
 /**

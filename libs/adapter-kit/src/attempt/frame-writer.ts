@@ -1,5 +1,5 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { type TokenUsage, wholeUsage } from '@gateway/chat';
+import { type ReportedUsage, type TokenUsage, wholeUsage } from '@gateway/chat';
 import type { ExecuteResponseSchema, UsageSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import type { AnswerReader } from '../format-definition.ts';
 import { estimateOutputTokens } from './estimate-tokens.ts';
@@ -129,6 +129,8 @@ function toMessage({ estimated, ...counts }: UsageReport): MessageInitShape<type
   return {
     inputTokens: BigInt(counts.inputTokens),
     cachedTokens: BigInt(counts.cachedTokens),
+    cacheWrite5mTokens: BigInt(counts.cacheWrite5mTokens),
+    cacheWrite1hTokens: BigInt(counts.cacheWrite1hTokens),
     outputTokens: BigInt(counts.outputTokens),
     reasoningTokens: BigInt(counts.reasoningTokens),
     estimated,
@@ -136,6 +138,9 @@ function toMessage({ estimated, ...counts }: UsageReport): MessageInitShape<type
 }
 
 export interface UsageReport extends TokenUsage {
+  /** Parts of the input that were written to the provider's cache, none of them read from it. */
+  readonly cacheWrite5mTokens: number;
+  readonly cacheWrite1hTokens: number;
   readonly estimated: boolean;
 }
 
@@ -147,7 +152,8 @@ type Produced = Pick<AnswerReader, 'reportedUsage' | 'producedCharacters'>;
  */
 export function finalUsage(answer: Produced, inputEstimate: number): UsageReport {
   const usage = wholeUsage(answer.reportedUsage, answer.producedCharacters);
-  return usage === undefined ? usageSoFar(answer, inputEstimate) : { ...usage, estimated: false };
+  if (usage === undefined) return usageSoFar(answer, inputEstimate);
+  return { ...usage, ...cacheWritesOf(answer.reportedUsage, usage), estimated: false };
 }
 
 /**
@@ -157,11 +163,26 @@ export function finalUsage(answer: Produced, inputEstimate: number): UsageReport
 export function usageSoFar({ reportedUsage, producedCharacters }: Produced, inputEstimate: number): UsageReport {
   const inputTokens = reportedUsage?.inputTokens ?? inputEstimate;
   const outputTokens = Math.max(reportedUsage?.outputTokens ?? 0, estimateOutputTokens(producedCharacters));
+  const cachedTokens = Math.min(reportedUsage?.cachedTokens ?? 0, inputTokens);
   return {
     inputTokens,
-    cachedTokens: Math.min(reportedUsage?.cachedTokens ?? 0, inputTokens),
+    cachedTokens,
+    ...cacheWritesOf(reportedUsage, { inputTokens, cachedTokens }),
     outputTokens,
     reasoningTokens: Math.min(reportedUsage?.reasoningTokens ?? 0, outputTokens),
     estimated: true,
+  };
+}
+
+/** Together with the cached tokens they are never more than the input. */
+function cacheWritesOf(
+  { cacheCreationTokens = 0, cacheCreation1hTokens = 0 }: Partial<ReportedUsage> = {},
+  { inputTokens, cachedTokens }: Pick<TokenUsage, 'inputTokens' | 'cachedTokens'>,
+) {
+  const cacheWrite1hTokens = Math.min(cacheCreation1hTokens, inputTokens - cachedTokens);
+  const rest = inputTokens - cachedTokens - cacheWrite1hTokens;
+  return {
+    cacheWrite5mTokens: Math.min(Math.max(cacheCreationTokens - cacheCreation1hTokens, 0), rest),
+    cacheWrite1hTokens,
   };
 }

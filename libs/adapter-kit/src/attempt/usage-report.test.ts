@@ -5,10 +5,13 @@ import { finalUsage, usageSoFar } from './frame-writer.ts';
 
 const reported = { inputTokens: 33, cachedTokens: 5, outputTokens: 1, reasoningTokens: 0 };
 
+const noWrites = { cacheWrite5mTokens: 0, cacheWrite1hTokens: 0 };
+
 describe('the usage of an answer', () => {
   it('is the word of the provider when the answer has ended', () => {
     expect(finalUsage({ reportedUsage: reported, producedCharacters: 400 }, 10)).toEqual({
       ...reported,
+      ...noWrites,
       estimated: false,
     });
   });
@@ -23,8 +26,19 @@ describe('the usage of an answer', () => {
   it('is an estimate before the end, even where nothing more has been seen than the provider reported', () => {
     expect(usageSoFar({ reportedUsage: reported, producedCharacters: 0 }, 10)).toEqual({
       ...reported,
+      ...noWrites,
       estimated: true,
     });
+  });
+
+  it('has cache writes by their lifetime, for five minutes unless the provider says an hour', () => {
+    const writes = { cacheCreationTokens: 20, cacheCreation1hTokens: 8 };
+    const counts = { cacheWrite5mTokens: 12, cacheWrite1hTokens: 8 };
+    const answer = { reportedUsage: { ...reported, ...writes }, producedCharacters: 0 };
+    expect(finalUsage(answer, 10)).toMatchObject({ ...counts, inputTokens: 33, estimated: false });
+    expect(usageSoFar(answer, 10)).toMatchObject({ ...counts, estimated: true });
+    const older = { reportedUsage: { ...reported, cacheCreationTokens: 20 }, producedCharacters: 0 };
+    expect(finalUsage(older, 10)).toMatchObject({ cacheWrite5mTokens: 20, cacheWrite1hTokens: 0 });
   });
 
   it('is at least what has been seen', () => {
@@ -54,13 +68,16 @@ describe('the usage of an answer', () => {
         count,
         size,
         fc.nat(2 ** 28),
-        (input, cached, output, reasoning, produced, estimate) => {
+        fc.record({ cacheCreationTokens: count, cacheCreation1hTokens: count }),
+        (input, cached, output, reasoning, produced, estimate, writes) => {
           const counts = { inputTokens: input, cachedTokens: cached, outputTokens: output, reasoningTokens: reasoning };
-          const answer = { reportedUsage: toReportedUsage(counts), producedCharacters: produced };
+          const usual = toReportedUsage(counts);
+          const answer = { reportedUsage: usual && { ...usual, ...writes }, producedCharacters: produced };
           for (const usage of [finalUsage(answer, estimate), usageSoFar(answer, estimate)]) {
             const { estimated, ...counts } = usage;
             for (const tokens of Object.values(counts)) expect(readTokenCount(tokens)).toBe(tokens);
-            expect(usage.cachedTokens).toBeLessThanOrEqual(usage.inputTokens);
+            const { cachedTokens, cacheWrite5mTokens, cacheWrite1hTokens } = usage;
+            expect(cachedTokens + cacheWrite5mTokens + cacheWrite1hTokens).toBeLessThanOrEqual(usage.inputTokens);
             expect(usage.reasoningTokens).toBeLessThanOrEqual(usage.outputTokens);
             expect(usage.inputTokens + usage.outputTokens).toBeLessThanOrEqual(2 * maxTokenCount);
           }

@@ -129,6 +129,29 @@ describe('usage', () => {
     });
   });
 
+  it('says how much was written to the cache for an hour, if the provider says it', () => {
+    const writes = (cache_creation: unknown, created: number | null = 120) => {
+      const { cacheCreationTokens, cacheCreation1hTokens, inputTokens } =
+        usageAfter({ input_tokens: 4, cache_creation_input_tokens: created, cache_creation, output_tokens: 7 }) ?? {};
+      return [inputTokens, cacheCreationTokens, cacheCreation1hTokens];
+    };
+    const both = { ephemeral_5m_input_tokens: 20, ephemeral_1h_input_tokens: 100 };
+    expect(writes(both)).toEqual([124, 120, 100]);
+    expect(writes(both, null)).toEqual([124, 120, 100]);
+    expect(writes({ ephemeral_1h_input_tokens: 120 })).toEqual([124, 120, 120]);
+    for (const older of [null, undefined, {}, { ephemeral_5m_input_tokens: 120 }, 'x']) {
+      expect(writes(older)).toEqual([124, 120, undefined]);
+    }
+    // Rows of counts that contradict each other, or can't be true.
+    expect(writes({ ephemeral_1h_input_tokens: 500 })).toEqual([124, 120, 120]);
+    for (const count of [-1, 0.5, '7', 1e15, {}]) {
+      expect(writes({ ephemeral_1h_input_tokens: count })).toEqual([124, 120, undefined]);
+    }
+    const later = { output_tokens: 9, cache_creation: { ephemeral_1h_input_tokens: 0 } };
+    const first = { input_tokens: 4, cache_creation_input_tokens: 120, cache_creation: both };
+    expect(usageAfter(first, later)).toMatchObject({ inputTokens: 124, cacheCreation1hTokens: 100 });
+  });
+
   it('is replaced by a later report, but not by what that leaves out', () => {
     const first = { input_tokens: 10, cache_read_input_tokens: 5, output_tokens: 1 };
     const later = {
@@ -220,6 +243,9 @@ describe('usage', () => {
     fc.record({
       input_tokens: count,
       cache_creation_input_tokens: count,
+      cache_creation: fc.option(
+        fc.record({ ephemeral_5m_input_tokens: count, ephemeral_1h_input_tokens: count }, { requiredKeys: [] }),
+      ),
       cache_read_input_tokens: count,
       output_tokens: count,
       output_tokens_details: fc.option(fc.record({ thinking_tokens: count })),
@@ -273,6 +299,7 @@ describe('usage', () => {
         if (usage === undefined) return;
         expect(usage.cachedTokens).toBeLessThanOrEqual(usage.inputTokens ?? maxTokenCount);
         expect(usage.reasoningTokens).toBeLessThanOrEqual(usage.outputTokens ?? maxTokenCount);
+        expect(usage.cacheCreation1hTokens ?? 0).toBeLessThanOrEqual(usage.cacheCreationTokens ?? 0);
         const counts = Object.values(usage).filter((count) => count !== undefined);
         expect(counts.every((count) => Number.isInteger(count) && count >= 0 && count <= maxTokenCount)).toBe(true);
       }),

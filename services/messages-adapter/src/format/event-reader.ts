@@ -198,13 +198,21 @@ type Count = number | undefined;
 
 /** Input excludes cached tokens; output includes thinking. */
 type Counts = InputCounts & Readonly<Record<'output' | 'thinking', Count>>;
-type InputCounts = Readonly<Record<'input' | 'cacheCreation' | 'cacheRead', Count>>;
+/** `hour`: the part of the cache creation that is for an hour. */
+type InputCounts = Readonly<Record<'input' | 'cacheCreation' | 'hour' | 'cacheRead', Count>>;
 
 function countsIn(value: unknown): Counts {
   const usage = asObject(value) ?? {};
+  const byLifetime = asObject(usage.cache_creation);
+  const [fiveMinutes, hour] = [
+    readCount(byLifetime?.ephemeral_5m_input_tokens),
+    readCount(byLifetime?.ephemeral_1h_input_tokens),
+  ];
+  const ofBoth = fiveMinutes === undefined && hour === undefined ? undefined : (fiveMinutes ?? 0) + (hour ?? 0);
   return {
     input: readCount(usage.input_tokens),
-    cacheCreation: readCount(usage.cache_creation_input_tokens),
+    cacheCreation: readCount(usage.cache_creation_input_tokens) ?? ofBoth,
+    hour,
     cacheRead: readCount(usage.cache_read_input_tokens),
     output: readCount(usage.output_tokens),
     thinking: readCount(asObject(usage.output_tokens_details)?.thinking_tokens),
@@ -228,15 +236,23 @@ function largestOf(known: Count, later: Count): Count {
 function inputAfter(known: InputCounts, report: InputCounts): InputCounts {
   const total = totalOf(known);
   const later = Number.isNaN(total) ? report : usableOf(report);
-  const cacheCreation = largestOf(known.cacheCreation, later.cacheCreation);
-  const cacheRead = largestOf(known.cacheRead, later.cacheRead);
-  if (!later.input) return { input: largestOf(known.input, later.input), cacheCreation, cacheRead };
-  const rest = total - (cacheCreation ?? 0) - (cacheRead ?? 0);
-  return { input: Math.max(later.input, rest || 0), cacheCreation, cacheRead };
+  const cached = {
+    cacheCreation: largestOf(known.cacheCreation, later.cacheCreation),
+    hour: largestOf(known.hour, later.hour),
+    cacheRead: largestOf(known.cacheRead, later.cacheRead),
+  };
+  if (!later.input) return { input: largestOf(known.input, later.input), ...cached };
+  const rest = total - (cached.cacheCreation ?? 0) - (cached.cacheRead ?? 0);
+  return { input: Math.max(later.input, rest || 0), ...cached };
 }
 
-function usableOf({ input, cacheCreation, cacheRead }: InputCounts): InputCounts {
-  return { input: input || undefined, cacheCreation: cacheCreation || undefined, cacheRead: cacheRead || undefined };
+function usableOf({ input, cacheCreation, hour, cacheRead }: InputCounts): InputCounts {
+  return {
+    input: input || undefined,
+    cacheCreation: cacheCreation || undefined,
+    hour: hour || undefined,
+    cacheRead: cacheRead || undefined,
+  };
 }
 
 /** NaN when one of the parts is unknown: the rest is not a total. */
@@ -246,8 +262,12 @@ function totalOf({ input = Number.NaN, cacheCreation = 0, cacheRead = 0 }: Input
 
 /** Usage as chat counts it, with cached tokens included in the input. */
 function toUsage(counts: Counts): ReportedUsage | undefined {
-  const { cacheCreation, cacheRead, output, thinking } = counts;
+  const { cacheCreation, hour, cacheRead, output, thinking } = counts;
   const [cachedTokens, reasoningTokens] = [readTokenCount(cacheRead), readTokenCount(thinking)];
   const usage = toReportedUsage({ inputTokens: totalOf(counts), cachedTokens, outputTokens: output, reasoningTokens });
-  return usage && { ...usage, cacheCreationTokens: readTokenCount(cacheCreation) || undefined };
+  const created = readTokenCount(cacheCreation) ?? 0;
+  const created1h = Math.min(readTokenCount(hour) ?? 0, created);
+  return (
+    usage && { ...usage, cacheCreationTokens: created || undefined, cacheCreation1hTokens: created1h || undefined }
+  );
 }
