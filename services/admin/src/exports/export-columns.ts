@@ -25,6 +25,7 @@ const model: Columns<PricedRow> = {
   provider: ({ usage }) => usage.provider ?? '',
   model: ({ usage }) => usage.model ?? '',
 };
+const group: Columns<PricedRow> = { group_id: ({ usage }) => usage.groupId ?? '' };
 const account: Columns<PricedRow> = { account_id: ({ usage }) => usage.accountId ?? '' };
 
 const keyColumns: Readonly<Record<UsageGrouping, Columns<PricedRow>>> = {
@@ -33,6 +34,7 @@ const keyColumns: Readonly<Record<UsageGrouping, Columns<PricedRow>>> = {
   [UsageGrouping.TOKEN]: token,
   [UsageGrouping.MODEL]: model,
   [UsageGrouping.ACCOUNT]: account,
+  [UsageGrouping.GROUP]: group,
   [UsageGrouping.ALL]: { ...day, ...token, ...model, ...account },
 };
 
@@ -45,6 +47,9 @@ const sumColumns: Columns<PricedRow> = {
   cost: ({ cost }) => (cost === undefined ? '' : decimal(cost.micros)),
   currency: ({ currency }) => currency,
   unpriced_tokens: ({ cost }) => cost?.unpricedTokens ?? '',
+  cache_write_5m_tokens: ({ usage }) => usage.totals.cacheWrite5mTokens,
+  cache_write_1h_tokens: ({ usage }) => usage.totals.cacheWrite1hTokens,
+  cost_computed_afterwards: ({ cost }) => (cost === undefined ? '' : decimal(cost.computedAfterwardsMicros)),
 };
 
 /** A log entry with the label of its token. */
@@ -74,10 +79,13 @@ export const requestColumns: Columns<ListedRequest> = {
   output_tokens: ({ request }) => request.usage?.outputTokens ?? '',
   first_byte_ms: ({ request }) => request.times?.firstByte ?? '',
   total_ms: ({ request }) => request.times?.ended ?? '',
+  cache_write_5m_tokens: ({ request }) => request.usage?.cacheWrite5mTokens ?? '',
+  cache_write_1h_tokens: ({ request }) => request.usage?.cacheWrite1hTokens ?? '',
+  cost: ({ request }) => (request.costMicros === undefined ? '' : decimal(request.costMicros)),
 };
 
 /** Millionths as a decimal number, without rounding. */
-function decimal(micros: bigint): string {
+export function decimal(micros: bigint): string {
   const digits = String(micros < 0n ? -micros : micros).padStart(7, '0');
   return `${micros < 0n ? '-' : ''}${digits.slice(0, -6)}.${digits.slice(-6)}`;
 }

@@ -8,6 +8,7 @@ import type { TokenNames } from '../usage/token-names.ts';
 import { usagePages } from '../usage/usage-report.ts';
 import type { ListedRequest, PricedRow } from './export-columns.ts';
 import type { RequestExport, UsageExport } from './export-query.ts';
+import { isCharge } from './focus-columns.ts';
 
 interface ExportParts {
   readonly peers: Pick<AdminPeers, 'usageReport' | 'poolOperator'>;
@@ -27,6 +28,20 @@ export async function* usageRowPages(
   const query = { ...asked, tokenId: tokenIds[0] ?? tokenId, compare: false };
   for await (const { rows, currency } of usagePages({ peers, names }, query, signal)) {
     yield rows.map((row) => ({ ...row, currency }));
+  }
+}
+
+/** The same rows as charges. @throws ConnectError without prices: a charge has a currency */
+export async function* chargePages(
+  parts: ExportParts,
+  asked: UsageExport,
+  signal: AbortSignal,
+): AsyncGenerator<readonly PricedRow[]> {
+  for await (const rows of usageRowPages(parts, asked, signal)) {
+    if (rows.some(({ currency }) => currency === '')) {
+      throw invalidFields({ format: 'gateway.yaml has no prices, and a charge needs a currency.' });
+    }
+    yield rows.filter(isCharge);
   }
 }
 

@@ -17,6 +17,7 @@ const groupings = {
   token: UsageGrouping.TOKEN,
   model: UsageGrouping.MODEL,
   account: UsageGrouping.ACCOUNT,
+  group: UsageGrouping.GROUP,
   all: UsageGrouping.ALL,
 };
 const filter = z.preprocess(
@@ -32,10 +33,13 @@ const usageQuery = z
     ...token,
     model: text,
     account_id: text,
-    format,
+    group_id: text,
+    format: z.enum(['csv', 'ndjson', 'focus'], 'Must be csv, ndjson or focus.').default('csv'),
   })
-  .transform(({ first_day: firstDay, last_day: lastDay, account_id: accountId, grouping, ...rest }) => {
-    return { ...rest, firstDay, lastDay, accountId, grouping: groupings[grouping] };
+  .transform(({ first_day: firstDay, last_day: lastDay, account_id: accountId, group_id: groupId, ...rest }) => {
+    // Charges are by the finest grouping.
+    const grouping = rest.format === 'focus' ? UsageGrouping.ALL : groupings[rest.grouping];
+    return { ...rest, firstDay, lastDay, accountId, groupId, grouping };
   });
 
 export type UsageExport = z.output<typeof usageQuery>;

@@ -6,9 +6,10 @@ import { type Request, type RequestHandler, type Response, Router } from 'expres
 import type { AdminParts } from '../parts.ts';
 import { TokenNames } from '../usage/token-names.ts';
 import { requestColumns, usageColumns } from './export-columns.ts';
-import { requestPages, usageRowPages } from './export-pages.ts';
+import { chargePages, requestPages, usageRowPages } from './export-pages.ts';
 import { readRequestExport, readUsageExport } from './export-query.ts';
 import { type ExportFormat, exportTexts, requestJson } from './export-texts.ts';
+import { focusColumns } from './focus-columns.ts';
 
 /**
  * Exports all rows of a report or a search as a file: GET /export/usage and GET /export/requests.
@@ -20,15 +21,22 @@ export function exportRoutes({ peers, logger }: Pick<AdminParts, 'peers' | 'logg
   const router = Router();
   router.get(
     '/export/usage',
-    exported(readUsageExport, onBroken, (query, signal) => ({
-      name: `usage-${query.firstDay}-to-${query.lastDay}`,
-      texts: exportTexts(usageRowPages(parts, query, signal), query.format, usageColumns(query.grouping)),
-    })),
+    exported(readUsageExport, onBroken, (query, signal) => {
+      const { format, grouping } = query;
+      const days = `${query.firstDay}-to-${query.lastDay}`;
+      if (format === 'focus') {
+        const texts = exportTexts(chargePages(parts, query, signal), 'csv', focusColumns);
+        return { name: `focus-${days}`, format: 'csv', texts };
+      }
+      const texts = exportTexts(usageRowPages(parts, query, signal), format, usageColumns(grouping));
+      return { name: `usage-${days}`, format, texts };
+    }),
   );
   router.get(
     '/export/requests',
     exported(readRequestExport, onBroken, (query, signal) => ({
       name: 'requests',
+      format: query.format,
       texts: exportTexts(requestPages(parts, query, signal), query.format, requestColumns, requestJson),
     })),
   );
@@ -38,11 +46,12 @@ export function exportRoutes({ peers, logger }: Pick<AdminParts, 'peers' | 'logg
 interface Export {
   /** The name of the file, without its extension. */
   readonly name: string;
+  readonly format: ExportFormat;
   readonly texts: AsyncGenerator<string>;
 }
 
 /** Sends an export at the client's pace, and stops when the client has left. */
-function exported<Q extends { readonly format: ExportFormat }>(
+function exported<Q>(
   read: (parameters: unknown) => Q,
   onBroken: (fault: unknown) => void,
   open: (query: Q, signal: AbortSignal) => Export,
@@ -52,8 +61,8 @@ function exported<Q extends { readonly format: ExportFormat }>(
     response.once('close', () => left.abort());
     const begin = async () => {
       const query = read(request.query);
-      const { name, texts } = open(query, left.signal);
-      return { name, format: query.format, texts, first: await texts.next() };
+      const { name, format, texts } = open(query, left.signal);
+      return { name, format, texts, first: await texts.next() };
     };
     // A failure before the first rows is answered as an error.
     const begun = await begin().catch((thrown: unknown) => sendProblems(response, thrown));

@@ -55,7 +55,14 @@ function requestsOf(pages: number, rows = 1_000, fields: MessageInitShape<typeof
 describe('an export of usage', () => {
   const report: FakeServices['report'] = {
     reportUsage: ({ grouping, pageToken, byModel, tokenId }) => {
-      const totals = { requests: 1n, inputTokens: 9_007_199_254_740_993n, cachedTokens: 2n, outputTokens: 3n };
+      const writes = { cacheWrite5mTokens: 4n, cacheWrite1hTokens: 1n };
+      const totals = {
+        requests: 1n,
+        inputTokens: 9_007_199_254_740_993n,
+        cachedTokens: 2n,
+        outputTokens: 3n,
+        ...writes,
+      };
       const model = { provider: '=cmd', model: 'gpt\r\n"5"' };
       if (grouping !== UsageGrouping.ALL) return { rows: [{ ...model, localDay: tokenId || 'any', totals }] };
       const row = { localDay: '2026-11-02', tokenId: 't', accountId: 'pool/a', ...model, totals };
@@ -72,9 +79,9 @@ describe('an export of usage', () => {
       'content-disposition': 'attachment; filename=usage-2026-11-01-to-2026-11-20.csv',
     });
     const row =
-      '"2026-11-02","t","ci, ""nightly""","\'=cmd","gpt  ""5""","pool/a",1,9007199254740993,2,3,9007199254740996,"0.000002","EUR",0\r\n';
+      '"2026-11-02","t","ci, ""nightly""","\'=cmd","gpt  ""5""","pool/a",1,9007199254740993,2,3,9007199254740996,"0.000002","EUR",0,4,1,"0.000002"\r\n';
     expect(await text(response)).toBe(
-      `day,token_id,token_label,provider,model,account_id,requests,input_tokens,cached_tokens,output_tokens,total_tokens,cost,currency,unpriced_tokens\r\n${row}${row}`,
+      `day,token_id,token_label,provider,model,account_id,requests,input_tokens,cached_tokens,output_tokens,total_tokens,cost,currency,unpriced_tokens,cache_write_5m_tokens,cache_write_1h_tokens,cost_computed_afterwards\r\n${row}${row}`,
     );
   });
 
@@ -109,6 +116,95 @@ describe('an export of usage', () => {
   });
 });
 
+describe('an export of charges', () => {
+  /** As specified by FOCUS 1.2, with whether the column may be null. */
+  const mandatoryColumns: Readonly<Record<string, boolean>> = {
+    BilledCost: false,
+    BillingAccountId: false,
+    BillingAccountName: true,
+    BillingCurrency: false,
+    BillingPeriodEnd: false,
+    BillingPeriodStart: false,
+    ChargeCategory: false,
+    ChargeClass: true,
+    ChargeDescription: true,
+    ChargePeriodEnd: false,
+    ChargePeriodStart: false,
+    ContractedCost: false,
+    EffectiveCost: false,
+    InvoiceIssuerName: false,
+    ListCost: false,
+    PricingQuantity: true,
+    PricingUnit: true,
+    ProviderName: false,
+    PublisherName: false,
+    ServiceCategory: false,
+    ServiceName: false,
+  };
+  const row = { localDay: '2026-10-25', tokenId: 't', provider: 'provider_a', model: 'gpt-5.5', accountId: 'pool/a' };
+  const counts = { requests: 1n, inputTokens: 1_000n, cachedTokens: 400n, cacheWrite1hTokens: 100n, outputTokens: 10n };
+  const report: FakeServices['report'] = {
+    reportUsage: ({ grouping }) => {
+      if (grouping !== UsageGrouping.ALL) return {};
+      const costed = { ...counts, costMicros: 1_250_000n, costed: { inputTokens: 1_000n, outputTokens: 10n } };
+      const ofNoAccount = { ...row, localDay: '2026-10-26', accountId: '', totals: counts };
+      return {
+        rows: [{ ...row, totals: costed }, ofNoAccount, { localDay: '2026-10-26', totals: { inputTokens: 1n } }],
+      };
+    },
+  };
+  const charges = {
+    tokens: [{ tokenId: 't', label: 'ci' }],
+    report,
+    file: { currency: 'EUR', prices: [{ model: '*', outputMicros: 500_000n }] },
+  };
+
+  it('has every mandatory column of FOCUS 1.2, filled where it must be', async () => {
+    const { open } = await serve(charges);
+    const response = await open(`/export/usage?${days}&format=focus`);
+    expect(response.headers).toMatchObject({
+      'content-type': 'text/csv; charset=utf-8',
+      'content-disposition': 'attachment; filename=focus-2026-11-01-to-2026-11-20.csv',
+    });
+    const [head = '', ...lines] = (await text(response)).trimEnd().split('\r\n');
+    const names = head.split(',');
+    expect(lines).toHaveLength(2);
+    for (const line of lines) {
+      const cells = line.split(',');
+      expect(cells).toHaveLength(names.length);
+      const charge = new Map(names.map((name, place) => [name, cells[place]]));
+      for (const [name, isNullable] of Object.entries(mandatoryColumns)) {
+        expect(charge.has(name), name).toBe(true);
+        if (!isNullable) expect(charge.get(name), name).not.toMatch(/^(""|)$/);
+      }
+    }
+    // Columns of its own have the prefix that the specification reserves for them.
+    const known = /^(x_[A-Z]\w+|SubAccount(Id|Name|Type)|ChargeFrequency|ServiceSubcategory)$/;
+    expect(names.filter((name) => !(name in mandatoryColumns) && !known.test(name))).toEqual([]);
+  });
+
+  it('has the cost, the month and the day of the charge in UTC, on a day of 25 hours too', async () => {
+    const { read } = await serve(charges);
+    const [head = '', first = ''] = (await read(`/export/usage?${days}&format=focus`)).split('\r\n');
+    const cells = first.replaceAll('"', '').split(',');
+    const charge = Object.fromEntries(head.split(',').map((name, place) => [name, cells[place]]));
+    expect(charge).toMatchObject({
+      ...{ BilledCost: '1.250000', ListCost: '1.250000', BillingCurrency: 'EUR', BillingAccountId: 'pool/a' },
+      ...{ BillingPeriodStart: '2026-09-30T22:00:00Z', BillingPeriodEnd: '2026-10-31T23:00:00Z' },
+      ...{ ChargePeriodStart: '2026-10-24T22:00:00Z', ChargePeriodEnd: '2026-10-25T23:00:00Z' },
+      ...{ PricingQuantity: '1010', PricingUnit: 'Tokens', SubAccountId: 't', ServiceName: 'gpt-5.5' },
+      ...{ x_CacheWrite1hTokens: '100', x_CostComputedAfterwards: '0.000000' },
+    });
+  });
+
+  it('is refused without prices, because a charge has a currency', async () => {
+    const { open } = await serve({ report });
+    const response = await open(`/export/usage?${days}&format=focus`);
+    expect(response.statusCode).toBe(400);
+    expect(await text(response)).toContain('gateway.yaml has no prices');
+  });
+});
+
 describe('an export of requests', () => {
   it('has every matching request, complete as NDJSON', async () => {
     const fields = {
@@ -124,7 +220,8 @@ describe('an export of requests', () => {
       status: 503,
       errorCode: 'pool_exhausted',
       moved: true,
-      usage: { inputTokens: 7n },
+      usage: { inputTokens: 7n, cacheWrite5mTokens: 4n },
+      costMicros: 1_250_000n,
       times: { firstByte: 1.5, ended: 20 },
       clientRequestId: 'run-17',
     };
@@ -134,7 +231,7 @@ describe('an export of requests', () => {
     const [head, first, second, end] = (await read(`/export/requests?${filter}`)).split('\r\n');
     expect(head).toMatch(/^received_at,request_id,client_request_id,token_id,token_label,/);
     expect(first).toBe(
-      '"2026-11-20T10:00:00.000Z","0-0","run-17","t","ci, ""nightly""","/v1/messages","\'@SUM(1)","pool/a pool/b","gpt-5.5-mini","failed",503,"pool_exhausted","true","false",7,0,0,1.5,20',
+      '"2026-11-20T10:00:00.000Z","0-0","run-17","t","ci, ""nightly""","/v1/messages","\'@SUM(1)","pool/a pool/b","gpt-5.5-mini","failed",503,"pool_exhausted","true","false",7,0,0,1.5,20,4,0,"1.250000"',
     );
     expect(second).toContain(',"1-0",');
     expect(end).toBe('');

@@ -28,7 +28,14 @@ import { usageService } from './usage-service.ts';
 
 const clock = new ManualClock(Date.parse('2026-11-20T10:00:00Z'));
 const operator: Caller = { kind: 'operator', operatorId: 'o', name: 'ann', role: Role.OPERATOR, address: '' };
-const totals = (inputTokens: bigint) => ({ requests: 1n, inputTokens, cachedTokens: 0n, outputTokens: 0n });
+const totals = (inputTokens: bigint) => ({
+  requests: 1n,
+  inputTokens,
+  cachedTokens: 0n,
+  cacheWrite5mTokens: 0n,
+  cacheWrite1hTokens: 0n,
+  outputTokens: 0n,
+});
 const file = {
   currency: 'EUR',
   prices: [{ model: 'gpt-*', inputMicros: 2_000_000n, cachedInputMicros: 0n, outputMicros: 0n }],
@@ -88,12 +95,12 @@ describe('a report of usage', () => {
       rows: [
         {
           usage: { tokenId: 'a', totals: { ...totals(1_000_005n), requests: 2n } },
-          cost: { micros: 2_000_000n, unpricedTokens: 5n },
+          cost: { micros: 2_000_000n, unpricedTokens: 5n, computedAfterwardsMicros: 2_000_000n },
           tokenLabel: 'ci',
         },
         {
           usage: { tokenId: 'b', totals: totals(250_000n) },
-          cost: { micros: 500_000n, unpricedTokens: 0n },
+          cost: { micros: 500_000n, unpricedTokens: 0n, computedAfterwardsMicros: 500_000n },
           tokenLabel: '',
         },
       ],
@@ -139,6 +146,34 @@ describe('a report of usage', () => {
     const { rows, currency } = await world.report({ grouping: UsageGrouping.ACCOUNT, compare: true });
     expect(rows).toEqual([{ usage: { accountId: 'p/a', totals: totals(1n) }, cost: undefined, tokenLabel: '' }]);
     expect(currency).toBe('');
+  });
+
+  it('has the cost that the ledger keeps, and computes the rest at the prices of today', async () => {
+    const counts = { inputTokens: 1_000n, cachedTokens: 400n, cacheWrite1hTokens: 100n, outputTokens: 10n };
+    const { report } = reportOf(() => [
+      { groupId: 'g', model: 'gpt-5.5', totals: { ...counts, costMicros: 77n, costed: { ...counts } } },
+      { groupId: 'g', model: 'gone', totals: { ...counts, costMicros: 5n, costed: { ...counts } } },
+      {
+        groupId: 'g',
+        model: 'gpt-6',
+        totals: { ...counts, inputTokens: 3_000n, costMicros: 100n, costed: { ...counts } },
+      },
+      { groupId: 'g', model: 'unpriced', totals: { inputTokens: 9n } },
+    ]);
+    const { rows } = await (await setUp({ report })).report({ grouping: UsageGrouping.GROUP });
+    expect(rows).toMatchObject([
+      {
+        usage: { groupId: 'g', totals: { cachedTokens: 1_200n, cacheWrite1hTokens: 300n } },
+        cost: { micros: 77n + 5n + 100n + 4_000n, unpricedTokens: 9n, computedAfterwardsMicros: 4_000n },
+      },
+    ]);
+  });
+
+  it('is refused by group and by account at once', async () => {
+    const world = await setUp({});
+    const both = { groupId: 'g', grouping: UsageGrouping.ACCOUNT };
+    await expect(world.report(both)).rejects.toThrow(/groupId: Usage is kept by account or by group/);
+    await expect(world.report({ groupId: 'g', accountId: 'p/a' })).rejects.toThrow(/groupId/);
   });
 
   it('is refused for days that are none, in the wrong order, or too many', async () => {

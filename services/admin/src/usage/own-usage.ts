@@ -33,7 +33,15 @@ export async function ownUsage(
   const token = tokens[0] ?? known;
   const lastDay = localDayOf(clock.nowMs());
   const period = { firstDay: addLocalDays(lastDay, 1 - days), lastDay };
-  const query = { ...period, grouping: UsageGrouping.DAY, compare: false, tokenId, model: '', accountId: '' };
+  const query = {
+    ...period,
+    model: '',
+    accountId: '',
+    groupId: '',
+    grouping: UsageGrouping.DAY,
+    compare: false,
+    tokenId,
+  };
   const [{ today, lastSevenDays }, pages, limits] = await Promise.all([
     peers.usageQuery.getUsage({ tokenId }, options),
     Array.fromAsync(usagePages({ peers, names }, query, signal)),

@@ -1,9 +1,10 @@
-import { PriceBook, type UseCost } from '@gateway/prices';
+import { PriceBook, type PricedTokens, type UseCost } from '@gateway/prices';
 import {
   type ReportUsageRequest,
   UsageGrouping,
   type UsageReportRow,
 } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
+import type { UsageTotals } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { addLocalDays, epochMs, isLocalDay, localDayOf } from '@gateway/time';
 import type { AdminPeers } from '../parts.ts';
 import { pagesOf, peerCall } from '../peer-calls.ts';
@@ -18,7 +19,7 @@ export interface ReportParts {
 export interface ReportQuery
   extends Pick<
     ReportUsageRequest,
-    'firstDay' | 'lastDay' | 'grouping' | 'tokenId' | 'model' | 'accountId' | 'pageToken'
+    'firstDay' | 'lastDay' | 'grouping' | 'tokenId' | 'model' | 'accountId' | 'groupId' | 'pageToken'
   > {
   /** Also reports the same number of days before the first one. */
   readonly compare: boolean;
@@ -28,7 +29,7 @@ export type UsagePage = Awaited<ReturnType<typeof usagePage>>;
 
 /** A page of usage with its cost. @throws ConnectError for invalid days. */
 export async function usagePage(parts: ReportParts, query: ReportQuery, signal: AbortSignal) {
-  checkDays(query);
+  checkQuery(query);
   const { peers, names } = parts;
   const { compare, ...request } = query;
   const [{ rows: uses, nextPageToken }, prices] = await Promise.all([
@@ -56,7 +57,7 @@ export async function usagePage(parts: ReportParts, query: ReportQuery, signal: 
 /** The rows of a page in the period before, by their current keys. */
 async function groupsBefore(
   { usageReport }: ReportParts['peers'],
-  { firstDay, lastDay, grouping, tokenId, model, accountId }: ReportQuery,
+  { firstDay, lastDay, grouping, tokenId, model, accountId, groupId }: ReportQuery,
   uses: readonly UsageReportRow[],
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, readonly UsageReportRow[]>> {
@@ -65,7 +66,7 @@ async function groupsBefore(
   // A page of days needs only those days.
   const [first, last] = [uses[0]?.localDay || firstDay, uses.at(-1)?.localDay || lastDay];
   const period = { firstDay: addLocalDays(first, -length), lastDay: addLocalDays(last, -length) };
-  const query = { ...period, grouping, tokenId, model, accountId, byModel: true };
+  const query = { ...period, grouping, tokenId, model, accountId, groupId, byModel: true };
   const pages = pagesOf((pageToken) => usageReport.reportUsage({ ...query, pageToken }, peerCall(signal)));
   const earlier = (await Array.fromAsync(pages)).flatMap(({ rows }) => rows);
   return Map.groupBy(earlier, (use) => {
@@ -84,13 +85,36 @@ async function readPrices({ poolOperator }: ReportParts['peers'], signal: AbortS
   return new PriceBook(file);
 }
 
-/** At the prices of today. */
-function costOf(uses: readonly UsageReportRow[], prices: PriceBook): UseCost | undefined {
-  const priced = uses.flatMap(({ model, totals }) => (totals === undefined ? [] : [{ model, tokens: totals }]));
-  return prices.costOfSums(priced, localDayOf(epochMs()));
+/** What the ledger has, and the rest at the prices of today. */
+function costOf(uses: readonly UsageReportRow[], prices: PriceBook): ReportedCost | undefined {
+  const rest = uses.flatMap(({ model, totals }) => {
+    return totals === undefined ? [] : [{ model, tokens: withoutCosted(totals) }];
+  });
+  const afterwards = prices.costOfSums(rest, localDayOf(epochMs()));
+  if (afterwards === undefined) return undefined;
+  const frozen = uses.reduce((sum, { totals }) => sum + (totals?.costMicros ?? 0n), 0n);
+  return {
+    micros: frozen + afterwards.micros,
+    unpricedTokens: afterwards.unpricedTokens,
+    computedAfterwardsMicros: afterwards.micros,
+  };
 }
 
-function checkDays({ firstDay, lastDay }: ReportQuery): void {
+interface ReportedCost extends UseCost {
+  readonly computedAfterwardsMicros: bigint;
+}
+
+function withoutCosted({ costed, ...totals }: UsageTotals): PricedTokens {
+  return {
+    inputTokens: totals.inputTokens - (costed?.inputTokens ?? 0n),
+    cachedTokens: totals.cachedTokens - (costed?.cachedTokens ?? 0n),
+    cacheWrite5mTokens: totals.cacheWrite5mTokens - (costed?.cacheWrite5mTokens ?? 0n),
+    cacheWrite1hTokens: totals.cacheWrite1hTokens - (costed?.cacheWrite1hTokens ?? 0n),
+    outputTokens: totals.outputTokens - (costed?.outputTokens ?? 0n),
+  };
+}
+
+function checkQuery({ firstDay, lastDay, grouping, accountId, groupId }: ReportQuery): void {
   checkFields({
     ...(!isLocalDay(firstDay) && { firstDay: 'Must be a day such as 2026-11-01.' }),
     ...(!isLocalDay(lastDay) && { lastDay: 'Must be a day such as 2026-11-20.' }),
@@ -100,12 +124,17 @@ function checkDays({ firstDay, lastDay }: ReportQuery): void {
     ...(lastDay < firstDay && { lastDay: 'Must not be before the first day.' }),
     ...(isTooLong && { lastDay: `Must be at most ${maxDays} days after the first day.` }),
   });
+  const fields = keys[grouping] ?? [];
+  const isByAccount = accountId !== '' || fields.includes('accountId');
+  checkFields({
+    ...(groupId !== '' && isByAccount && { groupId: 'Usage is kept by account or by group: ask for one of them.' }),
+  });
 }
 
 const maxDays = 3_660;
 
 /** The key of a row: the fields that it is grouped by. */
-type UsageKey = Partial<Pick<UsageReportRow, 'localDay' | 'tokenId' | 'provider' | 'model' | 'accountId'>>;
+type UsageKey = Partial<Pick<UsageReportRow, 'localDay' | 'tokenId' | 'provider' | 'model' | 'accountId' | 'groupId'>>;
 
 /** The fields of a key. The usage service refuses other groupings. */
 const keys: Readonly<Record<number, readonly (keyof UsageKey)[]>> = {
@@ -114,6 +143,7 @@ const keys: Readonly<Record<number, readonly (keyof UsageKey)[]>> = {
   [UsageGrouping.TOKEN]: ['tokenId'],
   [UsageGrouping.MODEL]: ['provider', 'model'],
   [UsageGrouping.ACCOUNT]: ['accountId'],
+  [UsageGrouping.GROUP]: ['groupId'],
   [UsageGrouping.ALL]: ['localDay', 'tokenId', 'provider', 'model', 'accountId'],
 };
 
@@ -123,12 +153,19 @@ function keyBy(grouping: UsageGrouping): (use: UsageReportRow) => UsageKey {
 }
 
 function totalOf(uses: readonly UsageReportRow[]) {
-  const total = { requests: 0n, inputTokens: 0n, cachedTokens: 0n, outputTokens: 0n };
+  const total = { ...nothing };
   for (const { totals } of uses) {
-    total.requests += totals?.requests ?? 0n;
-    total.inputTokens += totals?.inputTokens ?? 0n;
-    total.cachedTokens += totals?.cachedTokens ?? 0n;
-    total.outputTokens += totals?.outputTokens ?? 0n;
+    for (const count of counts) total[count] += totals?.[count] ?? 0n;
   }
   return total;
 }
+
+const nothing = {
+  requests: 0n,
+  inputTokens: 0n,
+  cachedTokens: 0n,
+  cacheWrite5mTokens: 0n,
+  cacheWrite1hTokens: 0n,
+  outputTokens: 0n,
+};
+const counts = Object.keys(nothing) as (keyof typeof nothing)[];

@@ -15,7 +15,7 @@ import type { LimitStatus } from "../../limiter/v1/limit_pb.js";
 export declare const file_gateway_admin_v1_usage_service: GenFile;
 
 /**
- * The cost of usage, at the prices in gateway.yaml.
+ * The cost of usage. Each request has the price of the day on which it was admitted.
  *
  * @generated from message gateway.admin.v1.Cost
  */
@@ -33,6 +33,14 @@ export declare type Cost = Message<"gateway.admin.v1.Cost"> & {
    * @generated from field: int64 unpriced_tokens = 2;
    */
   unpricedTokens: bigint;
+
+  /**
+   * The part of micros that was computed afterwards, at the prices of today, because the ledger has
+   * no cost of these requests.
+   *
+   * @generated from field: int64 computed_afterwards_micros = 3;
+   */
+  computedAfterwardsMicros: bigint;
 };
 
 /**
@@ -138,6 +146,14 @@ export declare type ReportUsageRequest = Message<"gateway.admin.v1.ReportUsageRe
    * @generated from field: string page_token = 8;
    */
   pageToken: string;
+
+  /**
+   * Empty: all groups, and tokens without one. Usage is kept by account or by group: it can't be
+   * combined with an account, nor with a grouping by account.
+   *
+   * @generated from field: string group_id = 9;
+   */
+  groupId: string;
 };
 
 /**
