@@ -35,7 +35,11 @@ export function usageCommand({ connect }: CommandContext): Command {
         .choices(['usage', 'requests'])
         .default('usage'),
     )
-    .addOption(new Option('--format <format>', 'output format').choices(['csv', 'ndjson']).default('csv'))
+    .addOption(
+      new Option('--format <format>', 'output format; focus: charges in the columns of FOCUS 1.2, as CSV')
+        .choices(['csv', 'ndjson', 'focus'])
+        .default('csv'),
+    )
     .option('--file <path>', 'write to this file instead of standard output')
     .action(async (flags: ExportFlags) => {
       await using admin = await connect({ running: true });
@@ -78,7 +82,8 @@ function withFilters(command: Command): Command {
   return command
     .option('--token <token>', 'only this token: its id, the beginning of the id, or its label', idOrPrefix)
     .option('--model <id>', "only this model, by the provider's id")
-    .option('--account <pool/name>', 'only this account', accountId);
+    .option('--account <pool/name>', 'only this account', accountId)
+    .option('--group <id>', 'only tokens of this group; not together with an account');
 }
 
 /**

@@ -17,6 +17,8 @@ function totals(seed: number, share = 1) {
     requests: of(2_400, 0.9),
     inputTokens,
     cachedTokens: (inputTokens * 3n) / 5n,
+    cacheWrite5mTokens: inputTokens / 10n,
+    cacheWrite1hTokens: inputTokens / 50n,
     outputTokens: of(600_000, 1.1),
   };
 }
@@ -24,7 +26,11 @@ function totals(seed: number, share = 1) {
 function row(usage: object, seed: number, { compare, share = 1 }: { compare: boolean; share?: number }): UsageRow {
   const now = totals(seed, share);
   const before = totals(seed + 7, share * 0.8);
-  const costOf = (micros: bigint) => ({ micros, unpricedTokens: seed % 5 === 0 ? 12_000n : 0n });
+  const costOf = (micros: bigint) => ({
+    micros,
+    unpricedTokens: seed % 5 === 0 ? 12_000n : 0n,
+    computedAfterwardsMicros: seed % 7 === 0 ? micros / 4n : 0n,
+  });
   return create(UsageRowSchema, {
     usage: { ...usage, totals: now },
     cost: costOf(now.inputTokens + now.outputTokens * 8n),
@@ -60,6 +66,10 @@ export const usageService: Partial<ServiceImpl<typeof UsageService>> = {
       [UsageGrouping.ACCOUNT]: () =>
         ['responses/team-a', 'responses/team-c', 'messages/seat-01', ''].map((accountId, index) =>
           row({ accountId }, index + 3, { compare, share: 2 / (index + 1) }),
+        ),
+      [UsageGrouping.GROUP]: () =>
+        ['research', 'support', ''].map((groupId, index) =>
+          row({ groupId }, index + 3, { compare, share: 2 / (index + 1) }),
         ),
       [UsageGrouping.DAY]: () =>
         daysOf({ firstDay, lastDay })

@@ -60,6 +60,14 @@ describe('gatewayctl usage export', () => {
     });
   });
 
+  it('asks for charges with --format focus, and for the tokens of a group with --group', async () => {
+    const focus = await exportFrom((_request, response) => response.end('a\r\n1\r\n2\r\n'), '--format', 'focus');
+    expect(Object.fromEntries(focus.asked[0]?.searchParams ?? [])).toMatchObject({ grouping: 'all', format: 'focus' });
+    expect(focus.said).toMatch(/^2 rows, /m);
+    const { asked } = await exportFrom((_request, response) => response.end(''), '--group', 'g1');
+    expect(Object.fromEntries(asked[0]?.searchParams ?? [])).toMatchObject({ grouping: 'token', group_id: 'g1' });
+  });
+
   it('asks for the rows of the request log with --what requests', async () => {
     const file = join(folder, 'requests.ndjson');
     const { asked, said } = await exportFrom(

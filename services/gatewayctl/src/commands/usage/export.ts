@@ -11,7 +11,7 @@ import type { FilterFlags } from './report.ts';
 
 export interface ExportFlags extends PeriodFlags, FilterFlags {
   readonly what: 'usage' | 'requests';
-  readonly format: 'csv' | 'ndjson';
+  readonly format: 'csv' | 'ndjson' | 'focus';
   readonly file?: string;
 }
 
@@ -25,10 +25,12 @@ export async function exportUsage(
   { what, format, file, ...flags }: ExportFlags,
 ): Promise<void> {
   const { firstDay, lastDay } = periodOf(flags);
-  const { token = '', model = '', account = '' } = flags;
-  // Rows of usage are exported by the finest grouping.
-  const grouping = what === 'usage' ? 'all' : '';
-  const query = { first_day: firstDay, last_day: lastDay, grouping, token, model, account_id: account, format };
+  const { token = '', model = '', account = '', group = '' } = flags;
+  // Rows of usage are exported by the finest grouping. Of a group it is that of its tokens.
+  const finest = group === '' ? 'all' : 'token';
+  const grouping = what === 'usage' ? finest : '';
+  const filter = { token, model, account_id: account, group_id: group };
+  const query = { first_day: firstDay, last_day: lastDay, grouping, ...filter, format };
   const given = Object.entries(query).filter(([, value]) => value !== '');
   const answer = await admin.gateway?.get(`/export/${what}?${new URLSearchParams(given)}`);
   if (answer === undefined) throw new Error('an export needs a running gateway.');
@@ -72,7 +74,7 @@ function parsed(json: string): unknown {
 function progressOf(format: ExportFlags['format']) {
   const inPlace = process.stderr.isTTY;
   // A quoted line break of CSV would count as a row: labels have none.
-  let rows = format === 'csv' ? -1 : 0;
+  let rows = format === 'ndjson' ? 0 : -1;
   let bytes = 0;
   let saidAtMs = monotonicMs();
   const say = (end: string) => {

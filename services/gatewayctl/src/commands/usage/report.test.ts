@@ -59,6 +59,22 @@ describe('gatewayctl usage report', () => {
     expect(lines[3]).toMatch(/^total .* 1\.50 EUR \+ 15 tokens without a price$/);
   });
 
+  it('says how much of a cost was computed afterwards, and groups by group', async () => {
+    const rows = [
+      {
+        usage: { groupId: 'g1', totals: totals(1n) },
+        cost: { micros: 1_500_000n, computedAfterwardsMicros: 500_000n },
+      },
+      { usage: { groupId: '', totals: totals(1n) }, cost: { micros: 1_000_000n } },
+    ];
+    const { line, asked } = commandLine({ rows, currency: 'EUR' });
+    const { lines } = await line.run('usage', 'report', '--by', 'group', '--group', 'g1');
+    expect(lines[1]).toMatch(/^g1 .* 1\.50 EUR \(0\.50 EUR computed afterwards\)$/);
+    expect(lines[2]).toMatch(/^\(none\) .* 1\.00 EUR$/);
+    expect(lines[3]).toMatch(/^total .* 2\.50 EUR \(0\.50 EUR computed afterwards\)$/);
+    expect(asked).toMatchObject([{ grouping: UsageGrouping.GROUP, groupId: 'g1' }]);
+  });
+
   it('compares with the days before', async () => {
     const rows = [
       { usage: { accountId: 'p/a', totals: totals(3n) }, before: totals(2n) },

@@ -13,6 +13,7 @@ export interface FilterFlags {
   readonly token?: string;
   readonly model?: string;
   readonly account?: string;
+  readonly group?: string;
 }
 
 export interface ReportFlags extends PeriodFlags, FilterFlags {
@@ -32,6 +33,7 @@ export const groupings = {
     keys: { provider: ({ usage }) => usage?.provider ?? '', model: ({ usage }) => usage?.model ?? '' },
   },
   account: { grouping: UsageGrouping.ACCOUNT, keys: { account: ({ usage }) => usage?.accountId || '(unknown)' } },
+  group: { grouping: UsageGrouping.GROUP, keys: { group: ({ usage }) => usage?.groupId || '(none)' } },
 } as const satisfies Record<string, { grouping: UsageGrouping; keys: Columns<UsageRow> }>;
 
 /** Prints sums page after page: one page at a time is in memory, however long the report is. */
@@ -42,6 +44,7 @@ export async function reportUsage(admin: AdminConnection, flags: ReportFlags & O
     tokenId: await findTokenId(admin, flags.token),
     model: flags.model ?? '',
     accountId: flags.account ?? '',
+    groupId: flags.group ?? '',
   };
   const request = { ...periodOf(flags), ...filter, grouping, compare };
   const total = create(UsageRowSchema, totalRow);
@@ -62,7 +65,7 @@ export async function reportUsage(admin: AdminConnection, flags: ReportFlags & O
 /** The total row has its name in the first column of any grouping. */
 const totalRow = {
   tokenLabel: 'total',
-  usage: { localDay: 'total', provider: 'total', accountId: 'total', totals: {} },
+  usage: { localDay: 'total', provider: 'total', accountId: 'total', groupId: 'total', totals: {} },
   cost: {},
   before: {},
   costBefore: {},
@@ -73,7 +76,7 @@ function addTo(total: UsageRow, row: UsageRow): void {
     add(name, total.usage?.totals, row.usage?.totals);
     add(name, total.before, row.before);
   }
-  for (const name of ['micros', 'unpricedTokens'] as const) {
+  for (const name of ['micros', 'unpricedTokens', 'computedAfterwardsMicros'] as const) {
     add(name, total.cost, row.cost);
     add(name, total.costBefore, row.costBefore);
   }
@@ -110,6 +113,8 @@ function changeText({ usage, before }: UsageRow): string {
 
 function costText(cost: UsageRow['cost'], currency: string): string {
   if (cost === undefined) return '–';
-  const money = moneyText(cost.micros, currency);
+  const afterwards = cost.computedAfterwardsMicros;
+  const note = afterwards === 0n ? '' : ` (${moneyText(afterwards, currency)} computed afterwards)`;
+  const money = `${moneyText(cost.micros, currency)}${note}`;
   return cost.unpricedTokens === 0n ? money : `${money} + ${cost.unpricedTokens} tokens without a price`;
 }

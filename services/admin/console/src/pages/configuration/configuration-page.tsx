@@ -1,5 +1,5 @@
 import { useQuery } from '@connectrpc/connect-query';
-import { formatMoney } from '@gateway/presentation';
+import { formatCount, formatMoney } from '@gateway/presentation';
 import { ConfigurationService } from '@gateway/proto/admin/v1/configuration_service_pb.js';
 import { Role } from '@gateway/proto/admin/v1/operator_service_pb.js';
 import type { ClassSummary, GatewayFile, ModelPrice } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
@@ -79,7 +79,14 @@ function Catalog({ file: { classes, prices, currency } }: { readonly file: Gatew
     { label: 'Model', names: true, render: ({ model }) => <code>{model}</code> },
     { label: 'Input', align: 'end', render: ({ inputMicros }) => price(inputMicros) },
     { label: 'Cached input', align: 'end', render: ({ cachedInputMicros }) => price(cachedInputMicros) },
+    { label: 'Cache write, 5 min', align: 'end', render: ({ cacheWrite5mMicros }) => price(cacheWrite5mMicros) },
+    { label: 'Cache write, 1 h', align: 'end', render: ({ cacheWrite1hMicros }) => price(cacheWrite1hMicros) },
     { label: 'Output', align: 'end', render: ({ outputMicros }) => price(outputMicros) },
+    { label: 'From', render: ({ fromDay }) => fromDay || 'always' },
+    {
+      label: 'Large requests',
+      render: ({ above }) => (above === undefined ? '–' : `other rates above ${formatCount(above.inputTokens)} tokens`),
+    },
   ];
   return (
     <div className="panels">
@@ -97,7 +104,7 @@ function Catalog({ file: { classes, prices, currency } }: { readonly file: Gatew
           caption="Model prices"
           columns={priceColumns}
           rows={prices}
-          keyOf={({ model }) => model}
+          keyOf={({ model, fromDay }) => `${model} ${fromDay}`}
           empty={<Empty title="No prices">Set prices in gateway.yaml to see what usage costs.</Empty>}
         />
       </Panel>

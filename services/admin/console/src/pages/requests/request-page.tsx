@@ -8,6 +8,7 @@ import {
   noUsageText,
   verdictText,
 } from '@gateway/presentation';
+import { PriceBook } from '@gateway/prices';
 import { ConfigurationService } from '@gateway/proto/admin/v1/configuration_service_pb.js';
 import type { GetRequestResponse } from '@gateway/proto/admin/v1/request_service_pb.js';
 import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
@@ -20,10 +21,9 @@ import { CodeBlock } from '../../ui/code-block.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { Empty, NoAnswer } from '../../ui/state.tsx';
 import { Status } from '../../ui/status.tsx';
-import { Time } from '../../ui/time.tsx';
+import { localDayOf, Time } from '../../ui/time.tsx';
 import { usePublicAddress } from '../tokens/public-address.ts';
 import { repeatAsCurl } from './repeat-as-curl.ts';
-import { costOf } from './request-cost.ts';
 import { RequestDecisions } from './request-decisions.tsx';
 import { requestsLink } from './request-search.ts';
 import { RequestWaterfall } from './request-waterfall.tsx';
@@ -169,7 +169,8 @@ function UsagePanel({
   }
   const { prices = [], currency = '' } = configuration.data?.file ?? {};
   const model = recorded?.model || (request?.attempts.at(-1)?.model ?? '');
-  const cost = costOf(used, model, prices);
+  const frozen = recorded === undefined ? request?.costMicros : recorded.costMicros;
+  const cost = frozen ?? new PriceBook({ currency, prices }).costOf(model, used, localDayOf(Date.now()));
   return (
     <Panel
       title="Usage"
@@ -183,6 +184,8 @@ function UsagePanel({
         <Fact name="Input">
           {formatCountOf(used.inputTokens, 'token')}
           {used.cachedTokens > 0n && `, ${formatCount(used.cachedTokens)} cached`}
+          {used.cacheWrite5mTokens > 0n && `, ${formatCount(used.cacheWrite5mTokens)} written to a cache for 5 minutes`}
+          {used.cacheWrite1hTokens > 0n && `, ${formatCount(used.cacheWrite1hTokens)} written to a cache for an hour`}
         </Fact>
         <Fact name="Output">
           {formatCountOf(used.outputTokens, 'token')}
@@ -193,7 +196,10 @@ function UsagePanel({
           {cost === undefined ? (
             <span className="faint">No price for {model || 'the model'} in gateway.yaml</span>
           ) : (
-            formatMoney(cost, currency)
+            <>
+              {formatMoney(cost, currency)}
+              {frozen === undefined && <span className="faint"> computed afterwards, at today's prices</span>}
+            </>
           )}
         </Fact>
         {recorded !== undefined && (

@@ -1,7 +1,7 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { UsageRowSchema } from '@gateway/proto/admin/v1/usage_service_pb.js';
 import { describe, expect, it } from 'vitest';
-import { changeText, measuresOf, sumOf } from './measures.ts';
+import { changeText, costNote, measuresOf, sumOf } from './measures.ts';
 
 const row = (init: MessageInitShape<typeof UsageRowSchema>) => create(UsageRowSchema, init);
 
@@ -20,8 +20,8 @@ describe('measures of usage', () => {
   it('add up, for the period and for the one before', () => {
     const rows = [
       row({
-        usage: { totals: { requests: 2n, inputTokens: 7n } },
-        cost: { micros: 5n, unpricedTokens: 3n },
+        usage: { totals: { requests: 2n, inputTokens: 7n, cacheWrite5mTokens: 1n, cacheWrite1hTokens: 2n } },
+        cost: { micros: 5n, unpricedTokens: 3n, computedAfterwardsMicros: 4n },
         before: { requests: 1n },
       }),
       row({ usage: { totals: { requests: 1n, outputTokens: 4n } }, cost: { micros: 6n } }),
@@ -30,11 +30,21 @@ describe('measures of usage', () => {
       requests: 3,
       inputTokens: 7,
       cachedTokens: 0,
+      cacheWriteTokens: 3,
       outputTokens: 4,
       costMicros: 11,
       unpricedTokens: 3,
+      computedAfterwardsMicros: 4,
     });
     expect(sumOf(rows, 'before')).toMatchObject({ requests: 1, inputTokens: 0, costMicros: 0 });
+  });
+
+  it('say what is missing in a cost, and what was computed afterwards', () => {
+    const note = (unpricedTokens: number, computedAfterwardsMicros: number) =>
+      costNote({ unpricedTokens, computedAfterwardsMicros }, 'EUR');
+    expect(note(0, 0)).toBeUndefined();
+    expect(note(3, 0)).toBe('excludes 3 tokens without a price');
+    expect(note(1, 1_250_000)).toBe("excludes 1 token without a price; €1.25 computed afterwards, at today's prices");
   });
 
   it('are compared', () => {

@@ -1,4 +1,4 @@
-import { formatCompact, formatCount, formatMoney } from '@gateway/presentation';
+import { formatCompact, formatCount, formatCountOf, formatMoney } from '@gateway/presentation';
 import type { Cost, UsageRow } from '@gateway/proto/admin/v1/usage_service_pb.js';
 import type { UsageTotals } from '@gateway/proto/usage/v1/usage_service_pb.js';
 
@@ -31,6 +31,24 @@ export function tokensOf(totals: UsageTotals | undefined): number {
   return totals === undefined ? 0 : Number(totals.inputTokens + totals.outputTokens);
 }
 
+/** Input that was written to a provider's cache, for any time. */
+export function cacheWritesOf(totals: UsageTotals | undefined): bigint {
+  return totals === undefined ? 0n : totals.cacheWrite5mTokens + totals.cacheWrite1hTokens;
+}
+
+/** What a reader must know about a cost. Undefined: nothing. */
+export function costNote(
+  { unpricedTokens, computedAfterwardsMicros }: Readonly<Record<'unpricedTokens' | 'computedAfterwardsMicros', number>>,
+  currency: string,
+): string | undefined {
+  const unpriced = unpricedTokens > 0 && `excludes ${formatCountOf(unpricedTokens, 'token')} without a price`;
+  const afterwards =
+    computedAfterwardsMicros > 0 &&
+    `${formatMoney(computedAfterwardsMicros, currency)} computed afterwards, at today's prices`;
+  const notes = [unpriced, afterwards].filter((note) => note !== false);
+  return notes.length === 0 ? undefined : notes.join('; ');
+}
+
 /** The sum of the rows, or of the same rows in the period before. */
 export function sumOf(rows: readonly UsageRow[], when: 'now' | 'before' = 'now') {
   const picked = rows.map(({ usage, cost, before, costBefore }) =>
@@ -42,9 +60,11 @@ export function sumOf(rows: readonly UsageRow[], when: 'now' | 'before' = 'now')
     requests: add(({ totals }) => totals?.requests),
     inputTokens: add(({ totals }) => totals?.inputTokens),
     cachedTokens: add(({ totals }) => totals?.cachedTokens),
+    cacheWriteTokens: add(({ totals }) => cacheWritesOf(totals)),
     outputTokens: add(({ totals }) => totals?.outputTokens),
     costMicros: add(({ cost }) => cost?.micros),
     unpricedTokens: add(({ cost }) => cost?.unpricedTokens),
+    computedAfterwardsMicros: add(({ cost }) => cost?.computedAfterwardsMicros),
   };
 }
 

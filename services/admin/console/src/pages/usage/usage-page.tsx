@@ -15,8 +15,8 @@ export function UsagePage() {
   const [params] = useSearchParams();
   const question = questionOf(params, localDayOf(Date.now()));
   const problem = periodProblem(question);
-  const { token, model, account } = question;
-  const only = Object.entries({ token, model, account }).filter(([, value]) => value !== '');
+  const { token, model, account, group } = question;
+  const only = Object.entries({ token, model, account, group }).filter(([, value]) => value !== '');
   return (
     <Page title="Usage" about="Days run from midnight to midnight in Europe/Amsterdam, as daily limits do.">
       <Controls question={question} problem={problem} />
@@ -28,7 +28,7 @@ export function UsagePage() {
               {name} <code>{value}</code>
             </span>
           ))}
-          <Link to={usageLink({ ...question, token: '', model: '', account: '' })}>Clear filters</Link>
+          <Link to={usageLink({ ...question, token: '', model: '', account: '', group: '' })}>Clear filters</Link>
         </p>
       )}
       {problem === undefined && <UsageReport question={question} />}

@@ -19,7 +19,7 @@ describe('a question about usage', () => {
   });
 
   it('comes back from its address', () => {
-    const question = asked('from=2026-01-01&to=2026-01-31&by=model&measure=money&compare=yes&token=t');
+    const question = asked('from=2026-01-01&to=2026-01-31&by=model&measure=money&compare=yes&token=t&group=g');
     expect(question).toMatchObject({
       period: '',
       firstDay: '2026-01-01',
@@ -36,5 +36,9 @@ describe('a question about usage', () => {
     expect(exportLink(asked('by=account&model=gpt-5.5'), 'csv')).toBe(
       '/export/usage?first_day=2026-11-16&last_day=2026-11-22&grouping=account&model=gpt-5.5&format=csv',
     );
+    expect(exportLink(asked('by=group&group=g1'), 'ndjson')).toBe(
+      '/export/usage?first_day=2026-11-16&last_day=2026-11-22&grouping=group&group_id=g1&format=ndjson',
+    );
+    expect(exportLink(asked(''), 'focus')).toMatch(/&format=focus$/);
   });
 });

@@ -14,6 +14,8 @@ export interface UsageQuestion extends Period {
   readonly token: string;
   readonly model: string;
   readonly account: string;
+  /** Not together with an account. */
+  readonly group: string;
 }
 
 export type GroupName = keyof typeof groups;
@@ -23,6 +25,7 @@ export const groups = {
   model: { label: 'Model', grouping: UsageGrouping.MODEL },
   token: { label: 'Token', grouping: UsageGrouping.TOKEN },
   account: { label: 'Account', grouping: UsageGrouping.ACCOUNT },
+  group: { label: 'Group', grouping: UsageGrouping.GROUP },
 } as const;
 
 const measures: readonly MeasureName[] = ['tokens', 'requests', 'money'];
@@ -44,28 +47,29 @@ export function questionOf(params: URLSearchParams, today: string): UsageQuestio
     token: get('token'),
     model: get('model'),
     account: get('account'),
+    group: get('group'),
   };
 }
 
 /** The address of a query. Default values are left out. */
 export function usageLink({ period, firstDay, lastDay, by, measure, compare, ...only }: UsageQuestion): string {
-  const { token, model, account } = only;
+  const { token, model, account, group } = only;
   return addressOf('/usage', {
     ...(period === '' ? { from: firstDay, to: lastDay } : { period: period === '7d' ? '' : period }),
     by: by === 'day' ? '' : by,
     measure: measure === 'tokens' ? '' : measure,
     compare: compare ? 'yes' : '',
-    ...{ token, model, account },
+    ...{ token, model, account, group },
   });
 }
 
 /** The address of an export of all rows. */
 export function exportLink(
-  { firstDay, lastDay, by, token, model, account }: UsageQuestion,
-  format: ExportFormat,
+  { firstDay, lastDay, by, token, model, account, group }: UsageQuestion,
+  format: ExportFormat | 'focus',
 ): string {
-  const rows = { first_day: firstDay, last_day: lastDay, grouping: by, token_id: token, model, account_id: account };
-  return addressOf('/export/usage', { ...rows, format });
+  const rows = { first_day: firstDay, last_day: lastDay, grouping: by, token_id: token, model };
+  return addressOf('/export/usage', { ...rows, account_id: account, group_id: group, format });
 }
 
 function isGroup(name: string): name is GroupName {

@@ -40,6 +40,14 @@ export function UsageReport({ question }: { readonly question: UsageQuestion }) 
               aside={
                 <>
                   Export all as <ExportLinks to={(format) => exportLink(question, format)} />
+                  {currency !== '' && question.group === '' && (
+                    <>
+                      , or{' '}
+                      <a href={exportLink(question, 'focus')} download>
+                        charges (FOCUS)
+                      </a>
+                    </>
+                  )}
                 </>
               }
               wide
@@ -65,8 +73,10 @@ export function UsageReport({ question }: { readonly question: UsageQuestion }) 
   );
 }
 
-function useReport({ firstDay, lastDay, token, model, account, compare }: UsageQuestion, grouping: UsageGrouping) {
-  const question = { firstDay, lastDay, grouping, tokenId: token, model, accountId: account, compare, pageToken: '' };
+function useReport(asked: UsageQuestion, grouping: UsageGrouping) {
+  const { firstDay, lastDay, token, model, account, group, compare } = asked;
+  const only = { tokenId: token, model, accountId: account, groupId: group };
+  const question = { firstDay, lastDay, grouping, ...only, compare, pageToken: '' };
   return useInfiniteQuery(UsageService.method.reportUsage, question, {
     ...byPages,
     refetchInterval: 30_000,

@@ -1,11 +1,11 @@
-import { formatCount, formatCountOf, formatMoney } from '@gateway/presentation';
+import { formatCount, formatMoney } from '@gateway/presentation';
 import type { UsageRow } from '@gateway/proto/admin/v1/usage_service_pb.js';
 import { accountLink } from '../../frame/address.ts';
 import { Link } from '../../frame/link.tsx';
 import { Empty } from '../../ui/state.tsx';
 import { Bar } from '../../ui/status.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import { changeText, type Measure } from './measures.ts';
+import { cacheWritesOf, changeText, costNote, type Measure, sumOf } from './measures.ts';
 import { groups, type UsageQuestion, usageLink } from './usage-question.ts';
 
 interface UsageRowsProps {
@@ -33,6 +33,7 @@ export function UsageRows({ question, rows, measure, currency }: UsageRowsProps)
     { label: 'Requests', align: 'end', render: ({ usage }) => formatCount(usage?.totals?.requests ?? 0) },
     { label: 'Input', align: 'end', render: ({ usage }) => formatCount(usage?.totals?.inputTokens ?? 0) },
     { label: 'Cached', align: 'end', render: ({ usage }) => formatCount(usage?.totals?.cachedTokens ?? 0) },
+    { label: 'Cache writes', align: 'end', render: ({ usage }) => formatCount(cacheWritesOf(usage?.totals)) },
     { label: 'Output', align: 'end', render: ({ usage }) => formatCount(usage?.totals?.outputTokens ?? 0) },
     ...(currency === '' ? [] : [money(currency)]),
     ...(question.compare ? [before(measure)] : []),
@@ -42,7 +43,7 @@ export function UsageRows({ question, rows, measure, currency }: UsageRowsProps)
       caption={`Usage by ${question.by}`}
       rows={ordered}
       keyOf={({ usage }) =>
-        `${usage?.localDay} ${usage?.tokenId} ${usage?.provider} ${usage?.model} ${usage?.accountId}`
+        `${usage?.localDay} ${usage?.tokenId} ${usage?.provider} ${usage?.model} ${usage?.accountId} ${usage?.groupId}`
       }
       columns={columns}
       empty={
@@ -58,18 +59,16 @@ function money(currency: string): Column<UsageRow> {
   return {
     label: 'Cost',
     align: 'end',
-    render: ({ cost }) => (
-      <span
-        title={
-          cost !== undefined && cost.unpricedTokens > 0n
-            ? `${formatCountOf(cost.unpricedTokens, 'token')} without a price`
-            : undefined
-        }
-      >
-        {formatMoney(cost?.micros ?? 0, currency)}
-        {cost !== undefined && cost.unpricedTokens > 0n && '*'}
-      </span>
-    ),
+    render: (row) => {
+      const sums = sumOf([row]);
+      const note = costNote(sums, currency);
+      return (
+        <span title={note}>
+          {formatMoney(sums.costMicros, currency)}
+          {note !== undefined && '*'}
+        </span>
+      );
+    },
   };
 }
 
@@ -91,7 +90,7 @@ function before(measure: Measure): Column<UsageRow> {
 /** The key of a row, with a link to details. */
 function Key({ row: { usage, tokenLabel }, question }: { readonly row: UsageRow; readonly question: UsageQuestion }) {
   if (usage === undefined) return null;
-  const { localDay, tokenId, provider, model, accountId } = usage;
+  const { localDay, tokenId, provider, model, accountId, groupId } = usage;
   switch (question.by) {
     case 'day':
       return localDay;
@@ -103,6 +102,8 @@ function Key({ row: { usage, tokenLabel }, question }: { readonly row: UsageRow;
       ) : (
         <Link to={accountLink(accountId)}>{accountId}</Link>
       );
+    case 'group':
+      return groupId === '' ? <span className="faint">No group</span> : groupId;
     case 'model':
       return (
         <>

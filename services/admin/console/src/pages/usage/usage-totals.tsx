@@ -1,7 +1,7 @@
-import { formatCount, formatCountOf, formatMoney } from '@gateway/presentation';
+import { formatCount, formatMoney } from '@gateway/presentation';
 import type { UsageRow } from '@gateway/proto/admin/v1/usage_service_pb.js';
 import type { ReactNode } from 'react';
-import { changeText, sumOf } from './measures.ts';
+import { changeText, costNote, sumOf } from './measures.ts';
 import type { UsageQuestion } from './usage-question.ts';
 
 interface UsageTotalsProps {
@@ -30,13 +30,14 @@ export function UsageTotals({ question: { compare }, rows, currency }: UsageTota
       {more !== undefined && <dd className="faint">{more}</dd>}
     </div>
   );
-  const unpriced = now.unpricedTokens > 0 && `excludes ${formatCountOf(now.unpricedTokens, 'token')} without a price`;
   const cached = now.cachedTokens > 0 && `${formatCount(now.cachedTokens)} cached`;
+  const written = now.cacheWriteTokens > 0 && `${formatCount(now.cacheWriteTokens)} written to a cache`;
+  const ofInput = [cached, written].filter((text) => text !== false).join(', ');
   return (
     <section className="panel" aria-label="Totals of the period">
       <dl className="totals">
         {figure('Requests', ({ requests }) => requests, formatCount)}
-        {figure('Input tokens', ({ inputTokens }) => inputTokens, formatCount, cached || undefined)}
+        {figure('Input tokens', ({ inputTokens }) => inputTokens, formatCount, ofInput || undefined)}
         {figure('Output tokens', ({ outputTokens }) => outputTokens, formatCount)}
         {currency === '' ? (
           <div>
@@ -50,7 +51,7 @@ export function UsageTotals({ question: { compare }, rows, currency }: UsageTota
             'Cost',
             ({ costMicros }) => costMicros,
             (micros) => formatMoney(micros, currency),
-            unpriced || undefined,
+            costNote(now, currency),
           )
         )}
       </dl>
