@@ -9,6 +9,7 @@ import { bodySharesBehaviour } from './body-shares.ts';
 import { brokenAnswersBehaviour } from './broken-answers.ts';
 import { chatCompletionsBehaviour } from './chat-completions.ts';
 import { contractBehaviour } from './contract.ts';
+import { costsBehaviour } from './costs.ts';
 import { failingAccountBehaviour } from './failing-account.ts';
 import { failoverBehaviour } from './failover.ts';
 import { hangUpBehaviour } from './hang-up.ts';
@@ -69,6 +70,7 @@ export function describeGateway<T extends Topology>(
     officialSdksSmoke(gateway);
     relayBytesBehaviour(gateway);
     reportedCountsBehaviour(gateway);
+    costsBehaviour(gateway);
     oddAnswersBehaviour(gateway);
     tokenLabelsBehaviour(gateway);
     tracesBehaviour(gateway);

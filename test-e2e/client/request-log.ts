@@ -16,7 +16,13 @@ export interface LoggedRequestJson {
   readonly moved?: boolean;
   readonly attempts?: readonly AttemptJson[];
   readonly noAccount?: { readonly cause: string; readonly retryAt?: string };
-  readonly usage?: { readonly inputTokens?: string; readonly outputTokens?: string };
+  readonly usage?: {
+    readonly inputTokens?: string;
+    readonly outputTokens?: string;
+    readonly cacheWrite5mTokens?: string;
+    readonly cacheWrite1hTokens?: string;
+  };
+  readonly costMicros?: string;
 }
 
 export interface AttemptJson {

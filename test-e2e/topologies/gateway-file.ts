@@ -162,8 +162,19 @@ export async function writeGatewayFile(folder: string, simulatorUrl: string): Pr
     'classes:',
     ...classLines({ ...sharedClasses, ...scenarioClasses }),
     ...contract.classes,
+    'prices:',
+    '  currency: USD',
+    '  models:',
+    ...priceLines,
   ]);
 }
+
+/** Of public price pages, by the million. Other models have no price. */
+const priceLines = [
+  '    - { model: gpt-counting, input: 1.25, cached_input: 0.125, output: 10 }',
+  '    - { model: claude-sonnet-5, from: 2099-01-01, input: 9, output: 9 }',
+  '    - { model: claude-sonnet-5, input: 3, cached_input: 0.3, cache_write_5m: 3.75, cache_write_1h: 6, output: 15 }',
+];
 
 /**
  * The same without pools and classes of single tests: for tests that start a gateway often, and

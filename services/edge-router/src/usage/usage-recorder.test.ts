@@ -2,11 +2,14 @@ import { create } from '@bufbuild/protobuf';
 import type { Settlement } from '@gateway/limits';
 import { PriceBook } from '@gateway/prices';
 import { UsageSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
-import { TokenSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { TokenKind, TokenSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { CostKind } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { LeaseSchema } from '@gateway/proto/pool/v1/account_pb.js';
 import { PriceListSchema } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { LedgerOutcome, type UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { ManualClock } from '@gateway/time';
 import { describe, expect, it } from 'vitest';
+import { admit } from '../admission/admit.ts';
 import { type RecorderPeers, UsageRecorder } from './usage-recorder.ts';
 
 const lease = create(LeaseSchema, { provider: 'provider_a', model: 'gpt-5.5', accountId: 'responses/team-a' });
@@ -254,6 +257,36 @@ describe('UsageRecorder', () => {
       );
       const counts = { cacheWrite5mTokens: 10n, cacheWrite1hTokens: 40n, groupId: 'g1' };
       expect(finals).toMatchObject([{ ...counts, costMicros: 50n + 80n + 30n }]);
+    });
+
+    it('changes price at local midnight, also at the ends of a day of 25 hours', async () => {
+      const list = ['2026-10-25', '2026-10-26'].map((fromDay, n) => ({
+        ...{ model: 'claude-*', fromDay, inputMicros: BigInt(n + 3) * million, cachedInputMicros: 300_000n },
+        ...{ cacheWrite5mMicros: 3_750_000n, cacheWrite1hMicros: 6n * million, outputMicros: 15n * million },
+      }));
+      const before = { ...list[0], fromDay: '', inputMicros: 2n * million };
+      const prices = new PriceBook(create(PriceListSchema, { currency: 'USD', prices: [before, ...list] }));
+      const counts = { inputTokens: 4_096n, cachedTokens: 1_800n, cacheWrite5mTokens: 148n, cacheWrite1hTokens: 100n };
+      const answer = create(UsageSchema, { ...counts, outputTokens: 503n });
+      const costAt = async (instant: string) => {
+        const clock = new ManualClock(Date.parse(instant));
+        const personal = create(TokenSchema, { tokenId: 'p', kind: TokenKind.PERSONAL });
+        const neverAsked = { admit: () => Promise.reject(new Error('a personal token has no limits')) };
+        const admission = await admit('r', personal, CostKind.REQUEST_AND_TOKENS, { limiter: neverAsked, clock });
+        const { peers, finals } = setUp(undefined, prices);
+        const request = { requestId: 'r', token: personal, admission, endpoint: '/v1/messages', bodyBytes: 1 };
+        const recorder = new UsageRecorder(request, peers);
+        recorder.onLease(create(LeaseSchema, { provider: 'provider_b', model: 'claude-sonnet-4-5' }));
+        await recorder.end(LedgerOutcome.COMPLETED, answer);
+        return finals[0]?.costMicros;
+      };
+      const rest = 540n + 555n + 600n + 7_545n;
+      expect(await costAt('2026-10-24T21:59:59.999Z')).toBe(2_048n * 2n + rest);
+      expect(await costAt('2026-10-24T22:00:00.000Z')).toBe(2_048n * 3n + rest);
+      // Twenty-four hours later it is still that day.
+      expect(await costAt('2026-10-25T22:00:00.000Z')).toBe(2_048n * 3n + rest);
+      expect(await costAt('2026-10-25T22:59:59.999Z')).toBe(2_048n * 3n + rest);
+      expect(await costAt('2026-10-25T23:00:00.000Z')).toBe(2_048n * 4n + rest);
     });
 
     it('gives the outbox the cost so far with every note', () => {

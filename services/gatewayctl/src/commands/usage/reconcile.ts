@@ -5,6 +5,7 @@ import {
   UsageService,
 } from '@gateway/proto/admin/v1/usage_service_pb.js';
 import type { SumDifference } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
+import type { UsageTotals } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { addLocalDays, epochMs, type LocalDay, localDayOf, sleep } from '@gateway/time';
 import type { AdminConnection } from '../../connection/admin-connection.ts';
 import { NotAsItShouldBe } from '../../failures.ts';
@@ -78,20 +79,29 @@ function dayText(day: LocalDay, { ledger, counters }: ReconcileDayResponse): str
   return lines.map((line) => `${day}  ${line}\n`).join('');
 }
 
-function differenceText({ tokenId, provider, model, recorded, counted }: SumDifference): string {
-  const changes = sums.flatMap(([name, field]) => {
-    const [was, is] = [recorded?.[field] ?? 0n, counted?.[field] ?? 0n];
+function differenceText({ tokenId, provider, model, accountId, groupId, ...sums }: SumDifference): string {
+  const changes = Object.entries(compared).flatMap(([name, valueIn]) => {
+    const [was, is] = [valueIn(sums.recorded) ?? 0n, valueIn(sums.counted) ?? 0n];
     return was === is ? [] : [`${name} ${was} instead of ${is}`];
   });
-  return `token ${tokenId}, ${provider || '(no provider)'} ${model || '(no model)'}: ${changes.join(', ')}`;
+  const part = accountId !== '' ? ` of account ${accountId}` : groupId !== '' ? ` of group ${groupId}` : '';
+  return `token ${tokenId}, ${provider || '(no provider)'} ${model || '(no model)'}${part}: ${changes.join(', ')}`;
 }
 
-const sums = [
-  ['requests', 'requests'],
-  ['input', 'inputTokens'],
-  ['cached', 'cachedTokens'],
-  ['output', 'outputTokens'],
-] as const;
+const compared: Readonly<Record<string, (totals: UsageTotals | undefined) => bigint | undefined>> = {
+  requests: (totals) => totals?.requests,
+  input: (totals) => totals?.inputTokens,
+  cached: (totals) => totals?.cachedTokens,
+  'cache writes of 5 minutes': (totals) => totals?.cacheWrite5mTokens,
+  'cache writes of 1 hour': (totals) => totals?.cacheWrite1hTokens,
+  output: (totals) => totals?.outputTokens,
+  'millionths of cost': (totals) => totals?.costMicros,
+  'input with a cost': (totals) => totals?.costed?.inputTokens,
+  'cached with a cost': (totals) => totals?.costed?.cachedTokens,
+  'cache writes of 5 minutes with a cost': (totals) => totals?.costed?.cacheWrite5mTokens,
+  'cache writes of 1 hour with a cost': (totals) => totals?.costed?.cacheWrite1hTokens,
+  'output with a cost': (totals) => totals?.costed?.outputTokens,
+};
 
 function counterText({ tokenId, counterTokens, ledgerTokens }: CounterDifference): string {
   return `token ${tokenId}: the limiter counted ${counterTokens ?? 'nothing'} instead of ${ledgerTokens} tokens`;
