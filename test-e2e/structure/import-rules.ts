@@ -18,7 +18,7 @@ const lowerLayers: Record<Layer | 'deploy', readonly Layer[]> = {
 };
 
 /** They use nothing of Node, and import no other library. */
-export const librariesForBrowsers: readonly string[] = ['libs/presentation'];
+export const librariesForBrowsers: readonly string[] = ['libs/presentation', 'libs/prices'];
 
 /** Tests of every package may use it. */
 const libraryForTests = 'libs/testkit';
@@ -39,8 +39,9 @@ export function importsAgainstTheLayers(tree: SourceTree): readonly Violation[] 
 }
 
 function mayImport(importer: Workspace | undefined, imported: Workspace): boolean {
-  if (importer !== undefined && librariesForBrowsers.includes(importer.folder)) return imported.layer === 'proto';
-  if (importer?.layer === 'console' && librariesForBrowsers.includes(imported.folder)) return true;
+  const isImportedInBrowsers = imported.layer === 'proto' || librariesForBrowsers.includes(imported.folder);
+  if (importer !== undefined && librariesForBrowsers.includes(importer.folder)) return isImportedInBrowsers;
+  if (importer?.layer === 'console' && isImportedInBrowsers) return true;
   if (importer !== undefined && compositions.includes(importer.folder)) {
     return !['test-e2e', 'conformance'].includes(imported.layer);
   }

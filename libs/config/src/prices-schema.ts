@@ -65,9 +65,6 @@ const builtinPrices = z
 /** Prices of tokens, for costs and budgets. */
 export const pricesSchema = z.union([builtinPrices, ownPrices], 'must be builtin or { currency: EUR, models: [ … ] }');
 
-/** Prices as a person writes them. */
-export type WrittenPrices = z.input<typeof ownPrices>;
-
 function toRates({ input, cached_input: cachedInput = input, output, ...writes }: z.output<z.ZodObject<typeof rates>>) {
   return {
     inputMicros: toMicros(input),

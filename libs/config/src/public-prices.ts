@@ -1,5 +1,3 @@
-import type { WrittenPrices } from './prices-schema.ts';
-
 /*
  * Public list prices in USD, per million tokens, of the providers' own pricing pages: Claude models
  * as of 24 October 2026, GPT and o models as of 4 June 2026. These are the rates of the standard
@@ -8,8 +6,19 @@ import type { WrittenPrices } from './prices-schema.ts';
  * gateway.yaml instead.
  */
 
-type Price = WrittenPrices['models'][number];
-type Rates = Omit<Price, 'model' | 'from' | 'above_tokens'>;
+interface Rates {
+  readonly input: number;
+  readonly cached_input: number;
+  readonly cache_write_5m?: number;
+  readonly cache_write_1h?: number;
+  readonly output: number;
+}
+
+interface Price extends Rates {
+  readonly model: string;
+  readonly from?: string;
+  readonly above_tokens?: Rates & { readonly tokens: number };
+}
 
 /** A cache write costs 1.25 times the input for five minutes, and twice the input for an hour. */
 function claude(input: number, cached_input: number, output: number): Rates {
@@ -26,7 +35,8 @@ function prices(model: string, rates: Rates, more: Pick<Price, 'from' | 'above_t
   return [model, `${model}-20*`].map((each) => ({ model: each, ...rates, ...more }));
 }
 
-export const publicPrices: WrittenPrices = {
+/** As in gateway.yaml. */
+export const publicPrices: { readonly currency: string; readonly models: readonly Price[] } = {
   currency: 'USD',
   models: [
     ...prices('claude-fable-5-1', claude(10, 0.25, 50)),

@@ -1,4 +1,4 @@
-import type { UsageDailyTable } from './schema.ts';
+import type { UsageDailyTable } from './usage-schema.ts';
 
 /** What every report of usage shows. */
 export const countedColumns = ['requests', 'input_tokens', 'cached_tokens', 'output_tokens'] as const;

@@ -82,8 +82,8 @@ export class PriceBook {
   }
 
   /**
-   * Prices that do not hold yet are passed over. The first match decides the pattern, and the latest
-   * price with that pattern applies.
+   * Prices that do not hold yet are passed over. The first match decides the pattern, and the
+   * latest price with that pattern applies.
    */
   #findPrice(model: string, localDay: string): ModelPrice | undefined {
     const valid = this.#prices.filter(({ fromDay }) => fromDay <= localDay);

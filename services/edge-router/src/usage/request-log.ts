@@ -19,7 +19,6 @@ import type { UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js
 import { failSpan, type Metrics, type Span, startSpan, withSpan } from '@gateway/telemetry';
 import { type Clock, monotonicMs } from '@gateway/time';
 import type { Outbox } from './outbox.ts';
-import { countsOf } from './token-counts.ts';
 
 /** At most this many requests per second are logged for which no account was tried. */
 const maxUntriedPerSecond = 100;
@@ -184,7 +183,11 @@ export class RequestLogEntry {
   }
 
   onRecorded(recorded: UsageRecorded): void {
-    this.message.usage = { $typeName: 'gateway.adapter.v1.Usage', ...countsOf(recorded) };
+    const { inputTokens, cachedTokens, cacheWrite5mTokens, cacheWrite1hTokens } = recorded;
+    const { outputTokens, reasoningTokens, estimated } = recorded;
+    const input = { inputTokens, cachedTokens, cacheWrite5mTokens, cacheWrite1hTokens };
+    const counts = { ...input, outputTokens, reasoningTokens, estimated };
+    this.message.usage = { $typeName: 'gateway.adapter.v1.Usage', ...counts };
     if (recorded.costMicros !== undefined) this.message.costMicros = recorded.costMicros;
   }
 

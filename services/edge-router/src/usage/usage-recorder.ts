@@ -11,7 +11,6 @@ import type { Pricing } from '../pricing/pricing.ts';
 import type { AdmittedRequest } from '../request-context.ts';
 import type { Outbox } from './outbox.ts';
 import { wordOf } from './request-log.ts';
-import { countsOf, nothingUsed } from './token-counts.ts';
 
 export interface RecorderPeers {
   readonly outbox: Pick<Outbox, 'open' | 'close' | 'finish'>;
@@ -211,7 +210,22 @@ export class UsageRecorder {
     return this.#peers.limiter.charge({ key, requestId, localDay: admission.localDay, tokens });
   }
 
-  #take(usage: Omit<Usage, '$typeName'>): void {
-    Object.assign(this.#event, countsOf(usage));
+  #take(usage: Counts): void {
+    const { inputTokens, cachedTokens, cacheWrite5mTokens, cacheWrite1hTokens } = usage;
+    const { outputTokens, reasoningTokens, estimated } = usage;
+    Object.assign(this.#event, { inputTokens, cachedTokens, cacheWrite5mTokens, cacheWrite1hTokens });
+    Object.assign(this.#event, { outputTokens, reasoningTokens, estimated });
   }
 }
+
+type Counts = Omit<Usage, '$typeName'>;
+
+const nothingUsed: Counts = {
+  inputTokens: 0n,
+  cachedTokens: 0n,
+  cacheWrite5mTokens: 0n,
+  cacheWrite1hTokens: 0n,
+  outputTokens: 0n,
+  reasoningTokens: 0n,
+  estimated: true,
+};

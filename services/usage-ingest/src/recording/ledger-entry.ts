@@ -8,8 +8,8 @@ import type { Selectable } from 'kysely';
 export type LedgerEntry = Selectable<UsageEventsTable>;
 
 /**
- * A row of the daily sums, or an increment for it: of an account, of a group, or, if both are
- * empty, the sum over all of them, including the unknown account and no group.
+ * A row of the daily sums, or an increment for it. It belongs to an account or to a group; if both
+ * are empty, it is the sum over all of them, including the unknown account and no group.
  */
 export interface DailySum extends UsageSums {
   readonly token_id: string;
@@ -69,7 +69,7 @@ export function dailySums(entries: readonly LedgerEntry[]): readonly DailySum[] 
   return addUp(withTotals(entries.map(sumOfOne)));
 }
 
-/** The sums over everything, those per account and those per group, of sums by account and group. */
+/** Sums by account and group become the sums over everything, per account, and per group. */
 export function withTotals(sums: readonly DailySum[]): readonly DailySum[] {
   return sums.flatMap((sum) => [
     { ...sum, account_id: '', group_id: '' },

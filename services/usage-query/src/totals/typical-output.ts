@@ -20,7 +20,7 @@ const share = 0.95;
 
 /**
  * How many tokens nearly every answer of a model stays below, by the last full local day. It is
- * read once an hour at most, whoever asks.
+ * read once an hour at most, for all callers together.
  */
 export class TypicalOutput {
   readonly #database: GatewayDatabase;

@@ -1213,7 +1213,7 @@ export declare type ModelPrice = Message<"gateway.pool.v1.ModelPrice"> & {
   outputMicros: bigint;
 
   /**
-   * The local day from which it holds, "2026-11-20". Of several prices with the same pattern, the
+   * The local day from which it holds, "2026-11-20". If several prices have the same pattern, the
    * latest that holds applies. Empty: always.
    *
    * @generated from field: string from_day = 5;

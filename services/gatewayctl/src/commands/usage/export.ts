@@ -26,7 +26,7 @@ export async function exportUsage(
 ): Promise<void> {
   const { firstDay, lastDay } = periodOf(flags);
   const { token = '', model = '', account = '', group = '' } = flags;
-  // Rows of usage are exported by the finest grouping. Of a group it is that of its tokens.
+  // Rows of usage are exported by the finest grouping. A group has rows of tokens.
   const finest = group === '' ? 'all' : 'token';
   const grouping = what === 'usage' ? finest : '';
   const filter = { token, model, account_id: account, group_id: group };
