@@ -53,7 +53,14 @@ describe('daily sums', () => {
   });
 
   it('have no row for a request that no provider answered', () => {
-    const unanswered = { provider: '', model: '', input_tokens: 0, cached_tokens: 0, output_tokens: 0 };
+    const none = {
+      input_tokens: 0,
+      cached_tokens: 0,
+      cache_write_5m_tokens: 0,
+      cache_write_1h_tokens: 0,
+      output_tokens: 0,
+    };
+    const unanswered = { provider: '', model: '', ...none };
     expect(dailySums([{ ...base, ...unanswered }])).toEqual([]);
   });
 

@@ -78,7 +78,7 @@ export function afterText(ms: number | undefined, beginMs = 0): string {
 }
 
 function headText(request: RequestLogged, tokenLabel: string, loggedAt: Timestamp | undefined): string {
-  const { requestId, clientRequestId, receivedAt, tokenId, endpoint, model, usage } = request;
+  const { requestId, clientRequestId, receivedAt, tokenId, endpoint, model, usage, costMicros } = request;
   return factSheet({
     request: requestId,
     'client request id': clientRequestId,
@@ -88,14 +88,21 @@ function headText(request: RequestLogged, tokenLabel: string, loggedAt: Timestam
     model: model || 'unknown: the body was not read',
     ended: endingCell(request),
     tokens: usage === undefined ? 'none recorded' : tokensText(usage),
+    cost:
+      costMicros === undefined ? '' : `${(Number(costMicros) / 1_000_000).toFixed(6)} in the currency of the prices`,
     times: timesText(request, loggedAt),
   });
 }
 
-/** "1200 in (1000 cached), 80 out (20 reasoning)" */
+/** "1200 in (1000 cached, 100 written to a cache), 80 out (20 reasoning)" */
 function tokensText(usage: Omit<NonNullable<RequestLogged['usage']>, `$${string}`>): string {
   const { inputTokens, cachedTokens, outputTokens, reasoningTokens, estimated } = usage;
-  const cached = cachedTokens === 0n ? '' : ` (${cachedTokens} cached)`;
+  const written = usage.cacheWrite5mTokens + usage.cacheWrite1hTokens;
+  const parts = [
+    ...(cachedTokens === 0n ? [] : [`${cachedTokens} cached`]),
+    ...(written === 0n ? [] : [`${written} written to a cache`]),
+  ];
+  const cached = parts.length === 0 ? '' : ` (${parts.join(', ')})`;
   const reasoning = reasoningTokens === 0n ? '' : ` (${reasoningTokens} reasoning)`;
   return `${inputTokens} in${cached}, ${outputTokens} out${reasoning}${estimated ? ', estimated' : ''}`;
 }

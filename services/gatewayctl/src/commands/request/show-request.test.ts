@@ -25,7 +25,8 @@ describe('gatewayctl request', () => {
     expect(exitCode).toBe(0);
     expect(text).toMatch(/token +ci \(token-1\)/);
     expect(text).toContain('completed 200 (failed over)');
-    expect(text).toContain('1200 in (1000 cached), 80 out');
+    expect(text).toContain('1200 in (1000 cached, 100 written to a cache), 80 out');
+    expect(text).toMatch(/cost +1\.250000 in the currency of the prices/);
     expect(text).toContain('admitted after 0.5 ms, body read after 1.0 ms, first attempt after 2.0 ms');
     expect(text).toContain('ended after 2.1 s, in the ledger after 2.4 s');
     expect(text).toMatch(/^1 +responses\/team-a +gpt-5\.5 +rate_limited +429 +2\.0 ms +– +120 ms$/m);

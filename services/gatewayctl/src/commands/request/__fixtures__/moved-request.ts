@@ -50,7 +50,11 @@ export function movedRequest(more: TraceFields = {}): RequestLogged {
     ending: RequestEnding.COMPLETED,
     status: 200,
     moved: true,
-    usage: { inputTokens: 1_200n, cachedTokens: 1_000n, outputTokens: 80n },
+    usage: {
+      ...{ inputTokens: 1_200n, cachedTokens: 1_000n, cacheWrite5mTokens: 40n, cacheWrite1hTokens: 60n },
+      outputTokens: 80n,
+    },
+    costMicros: 1_250_000n,
     times: { admitted: 0.5, bodyRead: 1, firstAttempt: 2, firstByte: 340, ended: 2_100 },
     attempts: [
       {
