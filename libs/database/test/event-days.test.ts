@@ -59,7 +59,10 @@ describe('days of events in SQLite', () => {
     await using opened = await openOf('SQLite');
     const { database } = opened;
     await sql`
-      insert into usage_events
+      insert into usage_events (
+        request_id, token_id, admitted_at_ms, local_day, endpoint, provider, model,
+        input_tokens, cached_tokens, output_tokens, reasoning_tokens, estimated, outcome, account_id
+      )
       select 'r' || value, 't', 0, '2026-08-01', '', '', '', 1, 0, 1, 0, 0, 'completed', ''
       from (with recursive n(value) as (select 1 union all select value + 1 from n where value < 2300) select value from n)
     `.execute(database);

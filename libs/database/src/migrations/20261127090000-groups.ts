@@ -18,9 +18,9 @@ export async function up(database: Kysely<unknown>): Promise<void> {
       allowed_models text,
       account_labels text,
       created_at_ms bigint not null,
-      revision bigint not null
+      revision bigint not null,
+      constraint token_groups_by_name unique (name)
     )`.execute(database);
-  await sql`create unique index token_groups_by_name on token_groups (name)`.execute(database);
   await sql`alter table tokens add column group_id text`.execute(database);
   await sql`alter table tokens add column concurrent_requests bigint`.execute(database);
   await sql`alter table tokens add column allowed_models text`.execute(database);
