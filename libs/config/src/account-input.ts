@@ -10,6 +10,8 @@ export interface AccountInput {
   readonly models?: readonly string[] | undefined;
   /** Undefined: no cap. */
   readonly max_concurrency?: number | undefined;
+  /** Undefined: none. */
+  readonly labels?: readonly string[] | undefined;
   readonly credential: object | undefined;
 }
 

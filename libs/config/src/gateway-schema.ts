@@ -183,6 +183,11 @@ export const accountSchema = z
     models: modelPatterns
       .optional()
       .describe('Model ids, with * for any text, that this account may serve. Absent: all models of its pool.'),
+    labels: z
+      .array(z.string().regex(/^[\w.-]{1,50}$/, 'must be 1 to 50 letters, digits, "-", "_" and "."'))
+      .max(20)
+      .optional()
+      .describe('Labels to which tokens and groups can be restricted.'),
     state: z
       .enum(['active', 'draining', 'disabled'])
       .default('active')

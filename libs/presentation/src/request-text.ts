@@ -194,6 +194,8 @@ function causeText({ cause, retryAt, reason, asked, answered }: NoAccount, { mom
       return `${reason || 'all eligible accounts are rate limited'}${retryAt === undefined ? '' : `, the first until ${moment(retryAt)}`}`;
     case NoAccountCause.UNKNOWN_MODEL:
       return 'the model does not exist, or is not available on this endpoint';
+    case NoAccountCause.MODEL_NOT_ALLOWED:
+      return 'the token, or its group, may not use this model';
     case NoAccountCause.BROKER_AWAY:
       return `the pool broker did not answer within ${duration(answered - asked)}`;
     default:

@@ -75,6 +75,7 @@ async function ask({ adapter }: Awaited<ReturnType<typeof adapters>>) {
   const end = await runAttempts(
     {
       requestId: 'r',
+      token: {},
       model: 'm',
       formats: [ProviderFormat.RESPONSES],
       affinityKey: '',

@@ -19,7 +19,7 @@ export class AnswerTooLongError extends GatewayError {
 export function modelNotFound(
   model: string,
   formats: readonly ProviderFormat[],
-  { otherFormatsOnly }: Pick<UnknownModel, 'otherFormatsOnly'>,
+  { otherFormatsOnly }: Pick<UnknownModel, 'otherFormatsOnly'> = { otherFormatsOnly: false },
 ): GatewayError {
   const pool = onlyPoolOf(formats);
   const isClass = model.startsWith('gateway/') && pool === 'Messages';

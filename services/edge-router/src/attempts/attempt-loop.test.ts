@@ -140,6 +140,7 @@ function setUp(
     runAttempts(
       {
         requestId: 'r',
+        token: {},
         model: 'gateway/sterk',
         formats: [ProviderFormat.RESPONSES, ProviderFormat.MESSAGES],
         affinityKey: 'k',

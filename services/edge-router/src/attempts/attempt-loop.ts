@@ -5,6 +5,7 @@ import {
   type ExecuteResult,
   ExecuteResultSchema,
 } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import type { Token } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import {
   type Attempt,
   type AttemptReport,
@@ -18,6 +19,7 @@ import { type AcquireResponse, Lack } from '@gateway/proto/pool/v1/pool_broker_s
 import { CancelReason } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { RpcError } from '@gateway/rpc';
 import { inSpan } from '@gateway/telemetry';
+import { labelSetsOf, mayUseModel } from '../authorization/token-rules.ts';
 import type { RequestEvents } from '../events.ts';
 import type { AdmittedRequest } from '../request-context.ts';
 import { attemptFailure } from '../usage/request-log.ts';
@@ -35,6 +37,8 @@ import {
 import type { Leases } from './leases.ts';
 
 export interface AttemptPlan extends Pick<AdmittedRequest, 'requestId' | 'signal' | 'logEntry'> {
+  /** Whose rules restrict models and accounts. */
+  readonly token: Pick<Token, 'access' | 'group'>;
   /** A class id or a provider's model id. */
   readonly model: string;
   /**
@@ -96,7 +100,13 @@ const attemptCeiling = 50;
  * request, if no other candidate may be tried.
  */
 export async function runAttempts(plan: AttemptPlan, { leases, events }: AttemptPeers): Promise<AttemptsResult> {
-  const { requestId, model, affinityKey, features = [], caller, signal, logEntry, faultOf, execute, recorder } = plan;
+  const { requestId, token, model, affinityKey, features = [], caller, signal, logEntry } = plan;
+  const { faultOf, execute, recorder } = plan;
+  if (!mayUseModel(token, model)) {
+    logEntry.onModelNotAllowed();
+    return { kind: 'failed', error: faultOf?.() ?? modelNotFound(model, plan.formats), last: undefined };
+  }
+  const accountLabels = labelSetsOf(token);
   const attempts: Attempt[] = [];
   /** The formats that may still be tried. */
   let { formats } = plan;
@@ -140,7 +150,7 @@ export async function runAttempts(plan: AttemptPlan, { leases, events }: Attempt
    */
   async function acquire(): Promise<Lease | GatewayError | typeof lackedByAll> {
     const tried = { formats: [...formats], attempts: [...attempts], allowCandidateFailover: plan.formats.length > 1 };
-    const asked = { ...tried, features: [...features] };
+    const asked = { ...tried, features: [...features], accountLabels };
     logEntry.onAsking();
     try {
       signal.throwIfAborted();

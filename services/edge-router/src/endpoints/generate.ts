@@ -47,7 +47,7 @@ export function generate(request: AdmittedRequest, peers: EndpointPeers, generat
     return adapterOf(lease, peers).execute(requestFrames(head, body.source), { signal: callSignal, timeoutMs });
   };
   const caller = callerKey(token.tokenId);
-  const attempts = { ...plan, requestId, model, affinityKey, caller, signal, logEntry, execute, recorder };
+  const attempts = { ...plan, requestId, token, model, affinityKey, caller, signal, logEntry, execute, recorder };
   return deliver(runAttempts(attempts, peers), request, peers, { affinityKey, answerKeysOf, onFailed, recorder });
 }
 

@@ -127,7 +127,8 @@ export async function countTokens(context: AdmittedRequest, peers: EndpointPeers
   const sessionKey = affinityKey(token.tokenId, request.headers, undefined);
   const caller = callerKey(token.tokenId);
   const features = featuresOf(forwardHeaders);
-  const plan = { requestId, model, formats, features, affinityKey: sessionKey, caller, signal, logEntry, execute };
+  const asked = { requestId, token, model, formats, features, affinityKey: sessionKey, caller };
+  const plan = { ...asked, signal, logEntry, execute };
   const answer = await runAttempts(plan, peers).finally(() => peers.leases.stopRenewing(requestId));
   if (answer.kind === 'failed') throw messagesError(answer);
   answer.frames.close();

@@ -1,10 +1,11 @@
+import { modelsFor } from '../authorization/token-rules.ts';
 import { sendJson } from '../http/respond.ts';
 import type { AdmittedRequest, EndpointPeers } from '../request-context.ts';
 
 /** The models that chat completions accepts. @see spec "GET /v1/models" */
-export async function models({ response }: AdmittedRequest, { broker, config }: EndpointPeers): Promise<void> {
+export async function models({ response, token }: AdmittedRequest, { broker, config }: EndpointPeers): Promise<void> {
   const listing = await broker.listModels({}, { timeoutMs: config.rpcTimeoutMs });
-  const data = listing.models.map(({ id, ownedBy, name }) => {
+  const data = modelsFor(token, listing.models).map(({ id, ownedBy, name }) => {
     return { id, object: 'model', created: 0, owned_by: ownedBy, name };
   });
   sendJson(response, 200, { object: 'list', data });

@@ -146,6 +146,12 @@ export class RequestLogEntry {
     return this.#span === undefined ? work() : withSpan(this.#span, work);
   }
 
+  /** The broker is not asked. */
+  onModelNotAllowed(): void {
+    this.onAsking();
+    this.#noAccount({ cause: NoAccountCause.MODEL_NOT_ALLOWED });
+  }
+
   onBrokerAway(): void {
     this.#noAccount({ cause: NoAccountCause.BROKER_AWAY });
   }

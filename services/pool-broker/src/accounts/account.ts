@@ -12,6 +12,8 @@ import { revealedJson } from '../credentials/encryption.ts';
 export interface Account extends AccountConfig {
   /** "<pool>/<name>" */
   readonly id: string;
+  /** To which tokens and groups can be restricted. */
+  readonly labels: readonly string[];
   /** The maximum number of concurrent requests. Infinity: no cap. */
   readonly maxConcurrency: number;
   /** Relative capacity: load is requests in flight divided by it. */
@@ -29,6 +31,7 @@ export function toAccount(config: AccountConfig): Account {
   return Object.freeze({
     ...config,
     id: accountIdOf(config),
+    labels: config.labels ?? [],
     maxConcurrency: config.maxConcurrency ?? Number.POSITIVE_INFINITY,
     // An account without a cap gets the same share as with this cap.
     weight: config.maxConcurrency ?? 10,
@@ -50,6 +53,16 @@ export function credentialIdOf(credential: Credential): string {
 
 export function servesModel(account: Account, model: string): boolean {
   return account.models === undefined || matchesAnyPattern(model, account.models);
+}
+
+/**
+ * The accounts that a request may use: each needs at least one label of every set. No sets: all
+ * accounts.
+ */
+export type LabelSets = readonly (readonly string[])[];
+
+export function hasLabels({ labels }: Pick<Account, 'labels'>, sets: LabelSets): boolean {
+  return sets.every((set) => set.some((label) => labels.includes(label)));
 }
 
 /** Removed parts of the configuration, remembered for as long as leases of them may exist. */
@@ -74,6 +87,8 @@ export class Accounts {
   readonly configured: ReadonlyMap<string, Account>;
   readonly #removed: Removed<Account>;
   readonly #byPool: ReadonlyMap<string, readonly Account[]>;
+  /** By pool and label sets. Bounded, because operators may restrict each token differently. */
+  readonly #allowed = new LRUCache<string, readonly Account[]>({ max: 1_000 });
 
   constructor(configured: readonly AccountConfig[], removed: Removed<Account>) {
     const accounts = configured.map(toAccount);
@@ -96,5 +111,16 @@ export class Accounts {
    */
   ofPool(pool: string): readonly Account[] {
     return this.#byPool.get(pool) ?? removedParts(this.#removed).filter((account) => account.pool === pool);
+  }
+
+  /** Those of `ofPool` that a request with these label sets may use; in the same array likewise. */
+  allowedIn(pool: string, sets: LabelSets): readonly Account[] {
+    if (sets.length === 0) return this.ofPool(pool);
+    const name = JSON.stringify([pool, ...sets]);
+    const known = this.#allowed.get(name);
+    if (known !== undefined) return known;
+    const allowed = this.ofPool(pool).filter((account) => hasLabels(account, sets));
+    this.#allowed.set(name, allowed);
+    return allowed;
   }
 }

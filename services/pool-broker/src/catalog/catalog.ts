@@ -1,13 +1,13 @@
 import { EventEmitter, once } from 'node:events';
-import type { GatewayConfig, PoolConfig, PoolFormat, Prices } from '@gateway/config';
+import type { AccountConfig, GatewayConfig, PoolConfig, PoolFormat, Prices } from '@gateway/config';
 import type { ServiceRuntime } from '@gateway/lifecycle';
 import { matchesAnyPattern } from '@gateway/presentation/model-pattern';
 import { LeastThinking, ProviderFormat, ThinkingMode } from '@gateway/proto/pool/v1/account_pb.js';
 import { type Clock, sleep } from '@gateway/time';
 import { LRUCache } from 'lru-cache';
-import { noneRemoved, type Removed, removedParts } from '../accounts/account.ts';
+import { hasLabels, type LabelSets, noneRemoved, type Removed, removedParts } from '../accounts/account.ts';
 import type { PoolStore } from '../store/pool-store.ts';
-import type { ListedModel, ModelReport, ProviderModel } from './list-models.ts';
+import type { ModelReport, ProviderModel, ServedModel } from './list-models.ts';
 import { listModels, splitSnapshotDate } from './list-models.ts';
 
 export interface Candidate {
@@ -22,7 +22,7 @@ export interface Candidate {
 }
 
 export interface PricedListing {
-  readonly models: readonly ListedModel[];
+  readonly models: readonly ServedModel[];
   readonly prices: Prices;
 }
 
@@ -81,25 +81,34 @@ export class Catalog {
 
   /**
    * The candidates for a model id, in order of preference. `formats`: the formats that the endpoint
-   * can use; empty: any.
+   * can use; empty: any. `labelSets`: a pool without an account that has these labels, and that may
+   * serve the model, is no candidate.
    */
-  resolve(model: string, formats: readonly PoolFormat[]): readonly Candidate[] {
+  resolve(model: string, formats: readonly PoolFormat[], labelSets: LabelSets = []): readonly Candidate[] {
     this.#forgetOutdated();
-    const question = `${formats} ${model}`;
+    const question =
+      labelSets.length === 0 ? `${formats} ${model}` : `${formats} ${JSON.stringify(labelSets)} ${model}`;
     const known = this.#candidates.get(question);
     if (known !== undefined) return known;
-    const candidates = this.#resolve(model, formats);
+    const candidates = this.#resolve(model, formats, labelSets);
     this.#candidates.set(question, candidates);
     return candidates;
   }
 
-  listing(): readonly ListedModel[] {
+  listing(): readonly ServedModel[] {
     const pools = this.#poolsWithAccounts.map((pool) => ({
       pool,
       reachable: this.#isCurrent(pool.name),
       models: this.#reports.get(pool.name)?.models ?? [],
     }));
-    return listModels(this.#gateway.classes, pools);
+    const combinations = [
+      ...new Set(this.#gateway.accounts.map(({ labels = [] }) => JSON.stringify(labels.toSorted()))),
+    ];
+    const labelSets = combinations.map((text): readonly string[] => JSON.parse(text));
+    return listModels(this.#gateway.classes, pools).map((model) => ({
+      ...model,
+      servedBy: labelSets.filter((labels) => this.#isServedBy(model.id, labels)),
+    }));
   }
 
   /** The last report on a pool's models. */
@@ -145,17 +154,46 @@ export class Catalog {
     }
   }
 
-  #resolve(model: string, formats: readonly PoolFormat[]): readonly Candidate[] {
+  /** Whether an account with exactly these labels can serve a model. */
+  #isServedBy(model: string, labels: readonly string[]): boolean {
+    const ofCombination = this.#gateway.accounts.filter(({ labels: its = [] }) => {
+      return its.length === labels.length && its.every((label) => labels.includes(label));
+    });
+    const used = new Set(ofCombination.map(({ pool }) => pool));
+    const pools = this.#poolsWithAccounts.filter(({ name }) => used.has(name));
+    return (
+      this.#resolveIn(model, pools, ({ name }, id) =>
+        ofCombination.some((account) => account.pool === name && mayServe(account, id)),
+      ).length > 0
+    );
+  }
+
+  #resolve(model: string, formats: readonly PoolFormat[], labelSets: LabelSets): readonly Candidate[] {
     const pools = this.#poolsWithAccounts.filter(({ format }) => formats.length === 0 || formats.includes(format));
+    if (labelSets.length === 0) return this.#resolveIn(model, pools, () => true);
+    const allowed = this.#gateway.accounts.filter(({ labels = [] }) => hasLabels({ labels }, labelSets));
+    return this.#resolveIn(model, pools, ({ name }, id) =>
+      allowed.some((account) => account.pool === name && mayServe(account, id)),
+    );
+  }
+
+  #resolveIn(
+    model: string,
+    all: readonly PoolConfig[],
+    canServe: (pool: PoolConfig, model: string) => boolean,
+  ): readonly Candidate[] {
     const modelClass = this.#gateway.classes.find(({ id }) => id === model);
     if (modelClass === undefined) {
+      const pools = all.filter((pool) => canServe(pool, model));
       const listed = this.#poolOf(model, pools);
       const pool = listed ?? this.#poolByPattern(model, pools);
       return pool === undefined ? [] : [candidateOf(pool, model, '', listed === undefined)];
     }
     return modelClass.candidates.flatMap((candidate) => {
-      const pool = pools.find(({ name }) => name === candidate.pool);
-      return pool === undefined ? [] : [candidateOf(pool, candidate.model, modelClass.effort)];
+      const pool = all.find(({ name }) => name === candidate.pool);
+      return pool === undefined || !canServe(pool, candidate.model)
+        ? []
+        : [candidateOf(pool, candidate.model, modelClass.effort)];
     });
   }
 
@@ -224,6 +262,10 @@ export class Catalog {
   #currentUntilMs({ reachable, reportedAtMs, refreshMs = 0 }: ModelReport): number {
     return reachable ? reportedAtMs + 3 * Math.max(this.#refreshMs, refreshMs) : Number.NEGATIVE_INFINITY;
   }
+}
+
+function mayServe({ models }: Pick<AccountConfig, 'models'>, model: string): boolean {
+  return models === undefined || matchesAnyPattern(model, models);
 }
 
 function candidateOf(pool: PoolConfig, model: string, defaultEffort: string, isUnlisted = false): Candidate {

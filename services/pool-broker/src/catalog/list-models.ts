@@ -43,6 +43,11 @@ export interface ListedModel {
   readonly candidates: readonly string[];
 }
 
+/** `servedBy`: the labels of each account that can serve it, each combination once. */
+export interface ServedModel extends ListedModel {
+  readonly servedBy: readonly (readonly string[])[];
+}
+
 /**
  * Lists models in the order of the public listing. `pools`: those that have accounts; a class that
  * none of them can serve is left out.

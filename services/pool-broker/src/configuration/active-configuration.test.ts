@@ -116,7 +116,7 @@ describe('another configuration', () => {
     const { configuration } = configurationOf(sampleGateway);
     const stop = new AbortController();
     const watch = configuration.catalog.watch(stop.signal);
-    const ids = (listing: readonly { readonly id: string }[]) => listing.map(({ id }) => id);
+    const ids = ({ models }: { readonly models: readonly { readonly id: string }[] }) => models.map(({ id }) => id);
     expect(ids((await watch.next()).value)).toContain('gateway/sterk');
     const next = watch.next();
     configuration.replace({ ...sampleGateway, classes: sampleGateway.classes.slice(1) });

@@ -1,14 +1,14 @@
 import type { AccountConfig, GatewayConfig, GatewayText } from '@gateway/config';
-import type { AccountsTable, AccountUsesTable, GatewayDatabase } from '@gateway/database';
+import type { AccountUsesTable, GatewayDatabase } from '@gateway/database';
 import { accountIdOf } from '../accounts/account.ts';
 import type { RefusalReason } from '../metrics.ts';
-import { AccountTable, toAccountConfig, useBeside } from './account-table.ts';
+import { AccountTable, type StoredAccountRow, toAccountConfig, useBeside } from './account-table.ts';
 import { type AccountKey, Encryption } from './encryption.ts';
 import { databaseGrants, type GrantStore, grantIdOf, memoryGrants, type OAuthAccount } from './grants.ts';
 
 /** A stored account that is not used. */
 export interface RefusedAccount {
-  readonly row: AccountsTable;
+  readonly row: StoredAccountRow;
   readonly reason: RefusalReason;
 }
 
@@ -16,7 +16,7 @@ export interface RefusedAccount {
 type FileParts = Pick<GatewayText, 'pools' | 'accounts'>;
 
 interface StoredAccount {
-  readonly row: AccountsTable;
+  readonly row: StoredAccountRow;
   /** The account, or why it is unusable whatever the file contains. */
   readonly account: AccountConfig | RefusalReason;
 }

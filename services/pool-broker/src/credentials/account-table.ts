@@ -2,10 +2,13 @@ import type { AccountConfig, Credential } from '@gateway/config';
 import type { AccountsTable, AccountUsesTable, Database, GatewayDatabase, StoredAccountState } from '@gateway/database';
 import { parseJson } from '@gateway/json';
 import { systemClock } from '@gateway/time';
-import type { Transaction } from 'kysely';
+import type { Selectable, Transaction } from 'kysely';
 import { z } from 'zod';
 import { accountIdOf } from '../accounts/account.ts';
 import { DecryptionError, type Encryption, secretText } from './encryption.ts';
+
+/** A row of the table as it is read. */
+export type StoredAccountRow = Selectable<AccountsTable>;
 
 /**
  * The accounts that operators keep in the database, and the state that they want for accounts of
@@ -18,13 +21,13 @@ export class AccountTable {
     this.#database = database;
   }
 
-  async list(): Promise<readonly AccountsTable[]> {
+  async list(): Promise<readonly StoredAccountRow[]> {
     return await this.#database.selectFrom('accounts').selectAll().orderBy('account_id').execute();
   }
 
   /** False when the id already exists. */
   async add(account: AccountConfig, encryption: Encryption): Promise<boolean> {
-    const { pool, name, models, maxConcurrency, credential, state } = account;
+    const { pool, name, models, labels, maxConcurrency, credential, state } = account;
     const id = accountIdOf(account);
     const nowMs = systemClock.nowMs();
     return await this.#database.transaction().execute(async (transaction) => {
@@ -33,6 +36,7 @@ export class AccountTable {
         .values({
           ...{ account_id: id, pool, name, state, ...encryptedColumns(id, credential, encryption) },
           models: models === undefined ? null : JSON.stringify(models),
+          labels: labelsText(labels),
           max_concurrency: maxConcurrency ?? null,
           created_at_ms: nowMs,
           updated_at_ms: nowMs,
@@ -99,6 +103,16 @@ export class AccountTable {
     });
   }
 
+  /** Replaces the labels. False when the id does not exist. */
+  async setLabels(id: string, labels: readonly string[]): Promise<boolean> {
+    const { numUpdatedRows } = await this.#database
+      .updateTable('accounts')
+      .set({ labels: labelsText(labels), updated_at_ms: systemClock.nowMs() })
+      .where('account_id', '=', id)
+      .executeTakeFirstOrThrow();
+    return numUpdatedRows > 0n;
+  }
+
   async listUses(): Promise<readonly AccountUsesTable[]> {
     return await this.#database.selectFrom('account_uses').selectAll().execute();
   }
@@ -129,6 +143,10 @@ export class AccountTable {
   }
 }
 
+function labelsText(labels: readonly string[] = []): string | null {
+  return labels.length === 0 ? null : JSON.stringify(labels);
+}
+
 /** The effective use of an account with this state in the file. */
 export function useBeside(fileState: StoredAccountState, row: AccountUsesTable | undefined): StoredAccountState {
   return row?.file_state === fileState ? row.use_state : fileState;
@@ -150,7 +168,7 @@ async function forgetProblems(transaction: Transaction<Database>, id: string, no
 
 /** The account in a row, or why it is unusable. */
 export function toAccountConfig(
-  row: AccountsTable,
+  row: StoredAccountRow,
   encryption: Encryption | undefined,
 ): AccountConfig | 'unknown_key' | 'damaged' {
   if (encryption === undefined) return 'unknown_key';
@@ -164,7 +182,9 @@ export function toAccountConfig(
     // before.
     const models = row.models === null ? undefined : (modelsSchema.safeParse(parseJson(row.models)).data ?? []);
     const maxConcurrency = row.max_concurrency ?? undefined;
-    return { pool, name, credential, state, models, maxConcurrency, isStored: true };
+    // A value that is not a list of labels gives none: then no restriction admits the account.
+    const labels = row.labels === null ? [] : (labelsSchema.safeParse(parseJson(row.labels)).data ?? []);
+    return { pool, name, credential, state, models, labels, maxConcurrency, isStored: true };
   } catch (thrown) {
     if (thrown instanceof DecryptionError) return thrown.reason;
     throw thrown;
@@ -172,6 +192,7 @@ export function toAccountConfig(
 }
 
 const modelsSchema = z.array(z.string()).min(1);
+const labelsSchema = z.array(z.string());
 
 const credentialSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.enum(['bearer', 'api_key']), secret: secretText }),

@@ -22,11 +22,12 @@ type AccountMessage = MessageInitShape<typeof AccountSchema>;
 /** An account as operators see it, without its credential. */
 export function toAccountMessage(view: AccountView, nowMs: number, gateway: GatewayConfig): AccountMessage {
   const { account, health, inFlight } = view;
-  const { id, pool, name, note, maxConcurrency, use, isStored = false, credential } = account;
+  const { id, pool, name, note, labels, maxConcurrency, use, isStored = false, credential } = account;
   const cooldowns = health.cooldowns.filter((cooldown) => isRunning(cooldown, nowMs));
   return {
     ...{ id, pool, name, note, inFlight, use: accountUses[use], stored: isStored, credentialKind: credential.kind },
     source: accountSourceOf(gateway, account),
+    labels: [...labels],
     // The state of the account as a whole: cooldowns of single models are listed separately.
     state: AccountState[stateOf(view, { nowMs, rules: gateway.settings }).toUpperCase() as Uppercase<AccountStateName>],
     cooldowns: cooldowns.map(({ untilMs, model, feature = '', reason, givenByProvider }) => ({
@@ -86,12 +87,13 @@ export function fromAccountUse(use: AccountUse): StoredAccountState | undefined 
 
 /** A new account in the form of `gateway.yaml`, so that its rules apply. */
 export function fromAccountSpec(
-  { pool, name, models, maxConcurrency }: Pick<AccountSpec, 'pool' | 'name' | 'models' | 'maxConcurrency'>,
+  { pool, name, models, labels, maxConcurrency }: Omit<AccountSpec, '$typeName' | '$unknown'>,
   credential: AccountCredential | undefined,
 ): AccountInput {
   return {
     ...{ pool, name, credential: fromCredential(credential) },
     models: models.length === 0 ? undefined : models,
+    labels,
     max_concurrency: maxConcurrency === 0 ? undefined : maxConcurrency,
   };
 }

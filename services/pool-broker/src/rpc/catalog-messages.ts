@@ -2,10 +2,10 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { Prices } from '@gateway/config';
 import type { ModelSchema } from '@gateway/proto/pool/v1/model_pb.js';
 import type { PriceListSchema } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
-import type { ListedModel } from '../catalog/list-models.ts';
+import type { ServedModel } from '../catalog/list-models.ts';
 
-export function toModelMessage({ candidates, ...model }: ListedModel): MessageInitShape<typeof ModelSchema> {
-  return { ...model, candidates: [...candidates] };
+export function toModelMessage({ candidates, servedBy, ...model }: ServedModel): MessageInitShape<typeof ModelSchema> {
+  return { ...model, candidates: [...candidates], servedBy: servedBy.map((labels) => ({ labels: [...labels] })) };
 }
 
 /** The prices of gateway.yaml. Undefined: it has none. */

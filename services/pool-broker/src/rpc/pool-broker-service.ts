@@ -3,6 +3,7 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { type PoolFormat, poolFormats } from '@gateway/config';
 import { GatewayError } from '@gateway/errors';
 import type { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
+import type { LabelSet } from '@gateway/proto/pool/v1/model_pb.js';
 import {
   type PoolBrokerService,
   type PoolPauseSchema,
@@ -10,6 +11,7 @@ import {
   QuotaOutlook,
 } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { Handlers } from '@gateway/rpc';
+import type { LabelSets } from '../accounts/account.ts';
 import { callerOfLease, cancelled, longestCause, toAttempt } from '../accounts/attempt.ts';
 import { providerFormats } from '../catalog/catalog.ts';
 import { type PoolPause, pausesOf } from '../health/pool-pauses.ts';
@@ -26,11 +28,12 @@ import { toModelMessage, toPriceList } from './catalog-messages.ts';
 export function poolBrokerHandlers(broker: Broker): Handlers<typeof PoolBrokerService> {
   const { configuration, directory, store, clock, draining } = broker;
   return {
-    async acquire({ formats, attempts, ...asked }, { signal }) {
+    async acquire({ formats, attempts, accountLabels, ...asked }, { signal }) {
       const answer = await acquireLease(broker, {
         ...asked,
         formats: formats.flatMap(fromProviderFormat),
         attempts: attempts.map(toAttempt).filter((attempt) => attempt !== undefined),
+        labelSets: fromLabelSets(accountLabels),
       });
       // A caller that is gone would never report on its lease, whose place would be lost until the
       // lease expires.
@@ -110,8 +113,8 @@ export function poolBrokerHandlers(broker: Broker): Handlers<typeof PoolBrokerSe
       };
     },
 
-    async explain({ model, affinityKey }) {
-      const explained = await explainModel(broker, model, affinityKey);
+    async explain({ model, affinityKey, accountLabels }) {
+      const explained = await explainModel(broker, model, affinityKey, fromLabelSets(accountLabels));
       const nowMs = clock.nowMs();
       const candidates = explained.map(({ candidate, accounts }) => ({
         pool: candidate.pool.name,
@@ -124,6 +127,11 @@ export function poolBrokerHandlers(broker: Broker): Handlers<typeof PoolBrokerSe
       return { candidates };
     },
   };
+}
+
+/** A set without labels restricts nothing. */
+function fromLabelSets(sets: readonly LabelSet[]): LabelSets {
+  return sets.map(({ labels }) => labels).filter(({ length }) => length > 0);
 }
 
 /** Empty for unspecified, and for formats of a newer contract. */

@@ -102,7 +102,7 @@ export function poolOperatorHandlers({
     async replaceCredential({ accountId, credential }) {
       const [pool = '', name = ''] = accountId.split('/');
       const { credential: secret } = checked(
-        fromAccountSpec({ pool, name, models: [], maxConcurrency: 0 }, credential),
+        fromAccountSpec({ pool, name, models: [], labels: [], maxConcurrency: 0 }, credential),
       );
       await refresh();
       // It needs no database, so the operator is not sent to set one up.
@@ -126,6 +126,19 @@ export function poolOperatorHandlers({
       if (change.now === use && use === 'active') await forgetRefusals(accountId);
       await refresh();
       return { before: { ...before, use: accountUses[change.before] }, account: await messageOf(accountId) };
+    },
+
+    async setAccountLabels({ accountId, labels }) {
+      const unique = [...new Set(labels)];
+      const isWrong = unique.length > mostLabels || !unique.every((label) => /^[\w.-]{1,50}$/.test(label));
+      if (isWrong) throw refused(`labels: must be at most ${mostLabels} texts of letters, digits, "-", "_" and "."`);
+      await refresh();
+      const [pool = ''] = accountId.split('/');
+      if (directory.ofFile(accountId) !== undefined) throw notStored(accountId, sourceOf(pool), 'change');
+      const before = await messageOf(accountId);
+      if (before === undefined || !(await storage().accounts.setLabels(accountId, unique))) return {};
+      await refresh();
+      return { before, account: await messageOf(accountId) };
     },
 
     async removeAccount({ accountId }) {
@@ -182,6 +195,8 @@ const noDatabase = 'The pool broker has no database to store this in. Set the sa
 /**
  * Problems name the fields of the request, one per line: "credential.bearer: must not be empty".
  */
+const mostLabels = 20;
+
 function checked(input: AccountInput): AccountConfig {
   if (input.credential === undefined)
     throw refused('credential: is missing; give a bearer token, an api_key or an oauth grant');

@@ -1,6 +1,7 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { PoolFormat, PoolSettings } from '@gateway/config';
 import { type AcquireRequest, type AcquireResponse, Lack } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import type { LabelSets } from '../accounts/account.ts';
 import { type Attempt, isError, newLeaseId, toCallerId } from '../accounts/attempt.ts';
 import { type Candidate, providerFormats } from '../catalog/catalog.ts';
 import type { AccountHealth } from '../health/account-health.ts';
@@ -14,10 +15,11 @@ import type { CandidateView, Chosen, Examination, Selection, SelectionRequest } 
 import { askAnyway, maxPerCaller, selectAccount } from './select-account.ts';
 import { settleAttempt } from './settle-attempt.ts';
 
-type LeaseRequest = Omit<AcquireRequest, '$typeName' | 'requestId' | 'attempts' | 'formats'> & {
+type LeaseRequest = Omit<AcquireRequest, '$typeName' | 'requestId' | 'attempts' | 'formats' | 'accountLabels'> & {
   /** Empty: any format. */
   readonly formats: readonly PoolFormat[];
   readonly attempts: readonly Attempt[];
+  readonly labelSets: LabelSets;
 };
 
 /**
@@ -46,17 +48,18 @@ const resultNames = {
  */
 async function leaseNext(broker: Broker, request: LeaseRequest) {
   const { catalog, settings } = broker.configuration;
-  const { model, formats, attempts, affinityKey, features } = request;
-  const resolved = catalog.resolve(model, formats);
+  const { model, formats, attempts, affinityKey, features, labelSets } = request;
+  const resolved = catalog.resolve(model, formats, labelSets);
   if (resolved.length === 0) {
-    const otherFormatsOnly = catalog.resolve(model, []).length > 0;
+    const otherFormatsOnly = catalog.resolve(model, [], labelSets).length > 0;
     return { result: { case: 'unknownModel' as const, value: { otherFormatsOnly } } };
   }
   const candidates = request.allowCandidateFailover ? inOrder(resolved, attempts, settings) : resolved.slice(0, 1);
   const caller = toCallerId(request.caller);
   const overtakenIds: string[] = [];
   for (let mayAttempt = false; ; ) {
-    const selection = await selectOneOf(broker, candidates, { affinityKey, caller, features, attempts, overtakenIds });
+    const asked = { affinityKey, caller, labelSets, features, attempts, overtakenIds };
+    const selection = await selectOneOf(broker, candidates, asked);
     const skipped = skippedAccounts(selection.examinations);
     if (selection.kind === 'exhausted') {
       for (const pool of new Set(candidates.map((candidate) => candidate.pool.name))) {

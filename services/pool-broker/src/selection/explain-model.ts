@@ -1,4 +1,5 @@
 import { coolingText, failureTexts, skipTexts, spareCapacityText, untilText } from '@gateway/presentation/routing-text';
+import type { LabelSets } from '../accounts/account.ts';
 import { isFailure, isLack } from '../accounts/attempt.ts';
 import type { Candidate } from '../catalog/catalog.ts';
 import type { Cooldown } from '../health/account-health.ts';
@@ -11,10 +12,10 @@ import { askAnyway, type Examination, type Selection, selectAccount } from './se
  * Explains which account would serve a first request for a model now, and why the others would not.
  * Changes nothing.
  */
-export async function explainModel(broker: Broker, model: string, affinityKey: string) {
+export async function explainModel(broker: Broker, model: string, affinityKey: string, labelSets: LabelSets) {
   const { catalog, settings: rules } = broker.configuration;
-  const asking = { affinityKey, caller: '' };
-  const resolved = catalog.resolve(model, []);
+  const asking = { affinityKey, caller: '', labelSets };
+  const resolved = catalog.resolve(model, [], labelSets);
   const candidates = await Promise.all(resolved.map((candidate) => readCandidate(broker, candidate, asking, 'all')));
   // Equal accounts are normally drawn at random; here the first one represents all.
   const first = { affinityKey, attempts: [], overtakenIds: [], rules, nowMs: broker.clock.nowMs(), random: () => 0 };

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { type Account, servesModel } from '../accounts/account.ts';
+import { type Account, hasLabels, type LabelSets, servesModel } from '../accounts/account.ts';
 import type { Candidate } from '../catalog/catalog.ts';
 import { withCredential } from '../health/account-health.ts';
 import { type AccountView, eligibilityOf, withProblemApplied } from '../health/eligibility.ts';
@@ -15,18 +15,20 @@ import { type CandidateView, drawByShare } from './select-account.ts';
 export interface Asking {
   readonly affinityKey: string;
   readonly caller: string;
+  /** Other accounts do not exist for the request. */
+  readonly labelSets: LabelSets;
 }
 
 export async function readCandidate(
   broker: Broker,
   candidate: Candidate,
-  { affinityKey, caller }: Asking,
+  { affinityKey, caller, labelSets }: Asking,
   which: 'all' | 'sample',
 ): Promise<CandidateView> {
   const { store, configuration, clock, random } = broker;
   const { settings: rules, accounts } = configuration;
   const pool = candidate.pool.name;
-  const all = accounts.ofPool(pool);
+  const all = accounts.allowedIn(pool, labelSets);
   const sample = which === 'all' || all.length <= sampleSize ? undefined : samplesOf(all, candidate.model);
   const drawn = sample === undefined ? all : sample.draw(affinityKey, clock.nowMs(), random);
   const affinityId = affinityKey === '' ? '' : affinityIdOf(pool, affinityKey);
@@ -46,7 +48,7 @@ export async function readCandidate(
     sample.note(drawn[at] ?? view.account, isLimited, nowMs);
   });
   const bound = boundAccountId === undefined ? undefined : accounts.configured.get(boundAccountId);
-  const isUnseen = bound !== undefined && !drawn.includes(bound);
+  const isUnseen = bound !== undefined && hasLabels(bound, labelSets) && !drawn.includes(bound);
   const seen = isUnseen ? [...views, ...(await readAccounts(broker, [bound]))] : views;
   if (drawn.length === sample.serving.length) return { ...known, accounts: seen };
   return { ...known, accounts: seen, sampled: { usableShare: sample.usableShare } };

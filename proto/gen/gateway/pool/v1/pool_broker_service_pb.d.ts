@@ -1003,6 +1003,52 @@ export declare type SetAccountUseResponse = Message<"gateway.pool.v1.SetAccountU
 export declare const SetAccountUseResponseSchema: GenMessage<SetAccountUseResponse>;
 
 /**
+ * @generated from message gateway.pool.v1.SetAccountLabelsRequest
+ */
+export declare type SetAccountLabelsRequest = Message<"gateway.pool.v1.SetAccountLabelsRequest"> & {
+  /**
+   * @generated from field: string account_id = 1;
+   */
+  accountId: string;
+
+  /**
+   * As in AccountSpec. Empty: none.
+   *
+   * @generated from field: repeated string labels = 2;
+   */
+  labels: string[];
+};
+
+/**
+ * Describes the message gateway.pool.v1.SetAccountLabelsRequest.
+ * Use `create(SetAccountLabelsRequestSchema)` to create a new message.
+ */
+export declare const SetAccountLabelsRequestSchema: GenMessage<SetAccountLabelsRequest>;
+
+/**
+ * @generated from message gateway.pool.v1.SetAccountLabelsResponse
+ */
+export declare type SetAccountLabelsResponse = Message<"gateway.pool.v1.SetAccountLabelsResponse"> & {
+  /**
+   * The previous state. Absent: no such account exists.
+   *
+   * @generated from field: gateway.pool.v1.Account before = 1;
+   */
+  before?: Account | undefined;
+
+  /**
+   * @generated from field: gateway.pool.v1.Account account = 2;
+   */
+  account?: Account | undefined;
+};
+
+/**
+ * Describes the message gateway.pool.v1.SetAccountLabelsResponse.
+ * Use `create(SetAccountLabelsResponseSchema)` to create a new message.
+ */
+export declare const SetAccountLabelsResponseSchema: GenMessage<SetAccountLabelsResponse>;
+
+/**
  * @generated from message gateway.pool.v1.RemoveAccountRequest
  */
 export declare type RemoveAccountRequest = Message<"gateway.pool.v1.RemoveAccountRequest"> & {
@@ -1538,6 +1584,16 @@ export declare const PoolOperatorService: GenService<{
     methodKind: "unary";
     input: typeof SetAccountUseRequestSchema;
     output: typeof SetAccountUseResponseSchema;
+  },
+  /**
+   * Replaces the labels of a stored account.
+   *
+   * @generated from rpc gateway.pool.v1.PoolOperatorService.SetAccountLabels
+   */
+  setAccountLabels: {
+    methodKind: "unary";
+    input: typeof SetAccountLabelsRequestSchema;
+    output: typeof SetAccountLabelsResponseSchema;
   },
   /**
    * Removes a stored account and its tokens.

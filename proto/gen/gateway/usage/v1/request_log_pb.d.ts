@@ -506,6 +506,13 @@ export enum NoAccountCause {
    * @generated from enum value: NO_ACCOUNT_CAUSE_BROKER_AWAY = 4;
    */
   BROKER_AWAY = 4,
+
+  /**
+   * The token, or its group, may not use the model. Its client learns only that it does not exist.
+   *
+   * @generated from enum value: NO_ACCOUNT_CAUSE_MODEL_NOT_ALLOWED = 5;
+   */
+  MODEL_NOT_ALLOWED = 5,
 }
 
 /**
