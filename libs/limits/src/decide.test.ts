@@ -3,6 +3,7 @@ import { CostKind, LimitName } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { describe, expect, it } from 'vitest';
 import { dayForgottenAtMs, decisionOf, type KeyFacts, refusalOf, undecided } from './decide.ts';
 import { MinuteWindow } from './minute-window.ts';
+import { daySpan } from './span.ts';
 
 const nowMs = Date.parse('2026-11-20T12:00:00Z');
 const midnightMs = Date.parse('2026-11-20T23:00:00Z');
@@ -154,7 +155,8 @@ describe('the answer to a request', () => {
   });
 
   it('names only the day while the total of that is missing', () => {
-    expect(undecided('2026-11-20')).toMatchObject({ status: { localDay: '2026-11-20' }, needsDayTotal: true });
+    const unloaded = [{ key: 'k', span: daySpan('2026-11-20') }];
+    expect(undecided('2026-11-20', unloaded)).toMatchObject({ status: { localDay: '2026-11-20' }, unloaded });
   });
 });
 

@@ -1,39 +1,43 @@
 import { create } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import {
+  type BudgetPeriod,
+  type BudgetStatus,
+  BudgetStatusSchema,
+  ConcurrencySchema,
   CostKind,
   LimitName,
+  type LimitStatus,
   LimitStatusSchema,
-  type Limits,
   type Refusal,
   RefusalSchema,
 } from '@gateway/proto/limiter/v1/limit_pb.js';
 import type { AdmitRequest, AdmitResponse } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { endOfLocalDayMs, type LocalDay } from '@gateway/time';
+import type { CounterName, GroupedTerms, KeyLimits } from './limited-key.ts';
+import { budgetSpan } from './span.ts';
 
 /** Length of the sliding window. An entry made at instant t leaves at exactly t + 60,000 ms. */
 export const WINDOW_MS = 60_000;
+
+/** How long a place of a running request is kept without being renewed. */
+export const PLACE_MS = 15_000;
+
+/** After this time, another request may have ended and left its place or what it reserved. */
+const SOON_MS = 1_000;
 
 /**
  * A request to check against limits. Without a request id the limits are only read: the check
  * refuses nothing and changes nothing.
  */
-export type Check = Pick<AdmitRequest, 'key' | 'requestId' | 'costKind'> & {
-  readonly limits?: Pick<Limits, 'requestsPerMinute' | 'tokensPerDay'> | undefined;
-  /**
-   * Whether the day's total must be loaded from a ledger before a decision. Otherwise the counter
-   * starts at zero until a total is loaded.
-   */
-  readonly hasLedger?: boolean;
-};
+export type Check = Pick<AdmitRequest, 'requestId' | 'costKind'> & GroupedTerms;
 
 /** The request is admitted unless there is a refusal. */
 export type Decision = Pick<AdmitResponse, 'status' | 'refusal'> & {
-  /**
-   * Nothing is decided: a day budget can't be checked before the total of `status.localDay` is
-   * loaded.
-   */
-  readonly needsDayTotal?: boolean;
+  /** Absent without a group. */
+  readonly groupStatus?: LimitStatus | undefined;
+  /** Nothing is decided before the totals of these counters are loaded. Absent: all are. */
+  readonly unloaded?: readonly CounterName[];
 };
 
 /** What a store knows about a key at one instant. Every answer to a caller is derived from it. */
@@ -45,6 +49,15 @@ export interface KeyFacts {
   readonly requests: WindowFacts;
   /** Tokens that the key used on that day. */
   readonly usedTokens: number;
+  /** Requests that have a place among the running ones. */
+  readonly running?: number;
+  readonly budget?: BudgetFacts;
+}
+
+/** The money of a period. */
+export interface BudgetFacts {
+  readonly spentMicros: number;
+  readonly reservedMicros: number;
 }
 
 /** What a decision needs to know about a window. */
@@ -63,39 +76,115 @@ export interface WindowFacts {
 export const emptyWindow: WindowFacts = { count: 0, newestMs: undefined, freeingMs: undefined };
 
 /**
- * The answer to a request. With `isAdmitted` the request already has its slot, and `facts` include
- * it.
+ * The answer to a request. With `isAdmitted` the request already has its slots and places, and the
+ * facts include it. `groupFacts`: those of its group, if it has one.
  */
-export function decisionOf(check: Check, facts: KeyFacts, isAdmitted = false): Decision {
-  const { requestsPerMinute, tokensPerDay } = check.limits ?? {};
+export function decisionOf(check: Check, facts: KeyFacts, isAdmitted = false, groupFacts?: KeyFacts): Decision {
+  const groupStatus = groupFacts && { groupStatus: statusOf(check.group?.limits, groupFacts) };
+  const refusal = isAdmitted ? undefined : refusalOf(check, facts, groupFacts);
+  return { status: statusOf(check.limits, facts), refusal, ...groupStatus };
+}
+
+/** The answer to a check that can't be decided before these counters have a total. */
+export function undecided(localDay: LocalDay, unloaded: readonly CounterName[]): Decision {
+  return { status: create(LimitStatusSchema, { localDay }), unloaded };
+}
+
+/**
+ * Decides all limits at once. Undefined when the request is admitted.
+ * @see spec "429 responses"
+ */
+export function refusalOf(check: Check, facts: KeyFacts, groupFacts?: KeyFacts): Refusal | undefined {
+  const { costKind, limits, group } = check;
+  const ofKey = limitsReached(limits, costKind, facts, namesOfKey);
+  const ofGroup = groupFacts === undefined ? [] : limitsReached(group?.limits, costKind, groupFacts, namesOfGroup);
+  const [first, ...others] = [...ofKey, ...ofGroup];
+  if (first === undefined) return undefined;
+  // A client that retries at an earlier one of the instants would be refused again.
+  return refusal(others.reduce((latest, other) => (other.retryAtMs > latest.retryAtMs ? other : latest), first));
+}
+
+/**
+ * Decides whether a request may reserve its cost in the budget of a period. Undefined when it may.
+ * @param nowMs by the store's clock.
+ */
+export function reservationRefusal(
+  limits: KeyLimits | undefined,
+  { spentMicros, reservedMicros }: BudgetFacts,
+  costMicros: number,
+  { localDay, nowMs }: Pick<KeyFacts, 'localDay' | 'nowMs'>,
+): Refusal | undefined {
+  const { budget } = limits ?? {};
+  if (budget === undefined || spentMicros + reservedMicros + costMicros <= budget.amountMicros) return undefined;
+  const soonMs = nowMs + SOON_MS;
+  const canFitSoon = spentMicros + costMicros <= budget.amountMicros;
+  const retryAtMs = canFitSoon ? soonMs : Math.max(soonMs, budgetEndMs(budget.period, localDay));
+  return refusal({ limit: LimitName.BUDGET, retryAtMs });
+}
+
+interface ReachedLimit {
+  readonly limit: LimitName;
+  readonly retryAtMs: number;
+}
+
+/** Names of limits by kind. */
+type LimitNames = Readonly<Record<'requests' | 'tokens', LimitName>>;
+const namesOfKey = { requests: LimitName.REQUESTS_PER_MINUTE, tokens: LimitName.TOKENS_PER_DAY };
+const namesOfGroup = { requests: LimitName.GROUP_REQUESTS_PER_MINUTE, tokens: LimitName.GROUP_TOKENS_PER_DAY };
+
+/** In the order in which they are named when several reset at the same instant. */
+function limitsReached(limits: KeyLimits = {}, costKind: CostKind, facts: KeyFacts, names: LimitNames) {
+  const { nowMs, localDay, requests, usedTokens, running = 0, budget: money } = facts;
+  const { requestsPerMinute = Infinity, tokensPerDay = Infinity, concurrentRequests = Infinity, budget } = limits;
+  const reached: ReachedLimit[] = [];
+  if (requests.count >= requestsPerMinute) {
+    reached.push({ limit: names.requests, retryAtMs: (requests.freeingMs ?? nowMs) + WINDOW_MS });
+  }
+  if (costKind === CostKind.REQUEST_ONLY) return reached;
+  if (usedTokens >= tokensPerDay) reached.push({ limit: names.tokens, retryAtMs: endOfLocalDayMs(localDay) });
+  if (budget !== undefined && money !== undefined && money.spentMicros + money.reservedMicros >= budget.amountMicros) {
+    const isSpent = money.spentMicros >= budget.amountMicros;
+    const retryAtMs = isSpent ? budgetEndMs(budget.period, localDay) : nowMs + SOON_MS;
+    reached.push({ limit: LimitName.BUDGET, retryAtMs });
+  }
+  if (running >= concurrentRequests) reached.push({ limit: LimitName.CONCURRENCY, retryAtMs: nowMs + SOON_MS });
+  return reached;
+}
+
+function refusal({ limit, retryAtMs }: ReachedLimit): Refusal {
+  return create(RefusalSchema, { limit, retryAt: timestampFromMs(retryAtMs) });
+}
+
+function statusOf(limits: KeyLimits = {}, facts: KeyFacts): LimitStatus {
+  const { requestsPerMinute, tokensPerDay, concurrentRequests, budget } = limits;
+  const { running = 0, budget: money = { spentMicros: 0, reservedMicros: 0 } } = facts;
   const status = create(LimitStatusSchema, {
     localDay: facts.localDay,
     requests: requestsPerMinute === undefined ? undefined : requestWindow(requestsPerMinute, facts),
     tokens: tokensPerDay === undefined ? undefined : tokenBudget(tokensPerDay, facts),
   });
-  return { status, refusal: isAdmitted ? undefined : refusalOf(check, facts) };
+  if (concurrentRequests !== undefined)
+    status.concurrency = create(ConcurrencySchema, { limit: concurrentRequests, running });
+  if (budget !== undefined) status.budget = budgetStatus(budget, money, facts.localDay);
+  return status;
 }
 
-/** The answer to a check whose day budget can't be decided yet. */
-export function undecided(localDay: LocalDay): Decision {
-  return { status: create(LimitStatusSchema, { localDay }), needsDayTotal: true };
+function budgetStatus(
+  { amountMicros, period }: NonNullable<KeyLimits['budget']>,
+  { spentMicros, reservedMicros }: BudgetFacts,
+  localDay: LocalDay,
+): BudgetStatus {
+  return create(BudgetStatusSchema, {
+    amountMicros,
+    spentMicros: BigInt(spentMicros),
+    reservedMicros: BigInt(reservedMicros),
+    firstDay: budgetSpan(period, localDay).firstDay,
+    resetsAt: timestampFromMs(budgetEndMs(period, localDay)),
+  });
 }
 
-/**
- * Decides both limits at once. Undefined when the request is admitted.
- * @see spec "429 responses"
- */
-export function refusalOf({ limits = {}, costKind }: Check, facts: KeyFacts): Refusal | undefined {
-  const { nowMs, localDay, requests, usedTokens } = facts;
-  const { requestsPerMinute = Infinity, tokensPerDay = Infinity } = limits;
-  const windowFreeMs = requests.count < requestsPerMinute ? -Infinity : (requests.freeingMs ?? nowMs) + WINDOW_MS;
-  const isInBudget = costKind === CostKind.REQUEST_ONLY || usedTokens < tokensPerDay;
-  const budgetFreeMs = isInBudget ? -Infinity : endOfLocalDayMs(localDay);
-  // A client that retries at the earlier of the two instants would be refused again.
-  const retryAtMs = Math.max(windowFreeMs, budgetFreeMs);
-  if (retryAtMs === -Infinity) return undefined;
-  const limit = budgetFreeMs > windowFreeMs ? LimitName.TOKENS_PER_DAY : LimitName.REQUESTS_PER_MINUTE;
-  return create(RefusalSchema, { limit, retryAt: timestampFromMs(retryAtMs) });
+function budgetEndMs(period: BudgetPeriod, localDay: LocalDay): number {
+  return endOfLocalDayMs(budgetSpan(period, localDay).lastDay);
 }
 
 function requestWindow(limit: number, { nowMs, requests: { count, newestMs, freeingMs } }: KeyFacts) {

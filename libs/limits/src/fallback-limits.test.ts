@@ -43,6 +43,8 @@ function open(place: ReplicaPlace = alone, more: Partial<Omit<FallbackOptions, '
     remote: {
       admit: async () => unlessAway(state.answer ?? {}),
       start: () => state.start,
+      reserve: async () => unlessAway(undefined),
+      renew: async () => unlessAway(undefined),
       async settle({ requestId }) {
         unlessAway(undefined);
         if (state.refusesSettles) throw new Error('refused');

@@ -1,22 +1,32 @@
 import { GatewayError } from '@gateway/errors';
+import type { Refusal } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { RpcError } from '@gateway/rpc';
 import { outsideTraces } from '@gateway/telemetry';
-import { cancelTimer, type LocalDay, startInterval, startTimer, type Timer } from '@gateway/time';
+import { cancelTimer, startInterval, startTimer, type Timer } from '@gateway/time';
 import { type Check, type Decision, WINDOW_MS } from './decide.ts';
 import type { FallbackOptions } from './fallback-options.ts';
 import { Heartbeats } from './heartbeats.ts';
 import { KeptSettles } from './kept-settles.ts';
-import { type DayTotal, type Heartbeat, type RemoteLimits, type Settlement, slicesOf } from './limit-store.ts';
+import {
+  type Heartbeat,
+  type RemoteLimits,
+  type Reservation,
+  type RunningRequest,
+  type SettledTotals,
+  type Settlement,
+  slicesOf,
+} from './limit-store.ts';
 import { MemoryLimitStore } from './memory-limit-store.ts';
 import type { Admission } from './minute-window.ts';
 import { PartialReturn } from './partial-return.ts';
-import { type ReplicaPlace, replicaHeartbeatMs, shareOf } from './replica-share.ts';
+import { type KnownTotal, placesIn, reservedIn, slotsIn, totalsAfter, totalsIn } from './remote-answers.ts';
+import { asWhole, checkByShare, type ReplicaPlace, replicaHeartbeatMs } from './replica-share.ts';
 
 /**
  * Limits that a remote store decides, and that survive its outages. While the remote is away, each
- * replica enforces its share of a limit from exact windows of its own and continues from the day
- * totals that it saw last. Settles are kept, and replayed with the same request ids when the remote
- * answers.
+ * replica enforces its share of requests per minute and of requests at a time from exact windows and
+ * places of its own, and continues from the totals of days and budgets that it saw last. Settles are
+ * kept, and replayed with the same request ids when the remote answers.
  *
  * The share is the limit divided by the number of replicas that the remote last reported. A replica
  * that has not reached the remote since it started knows neither that number nor what it admitted
@@ -58,7 +68,10 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
     const onAdmitted = (admission: Admission) => {
       if (this.isAway) this.#own.push(admission);
     };
-    this.local = new MemoryLimitStore({ clock, maxKeys, maxRecorded: maxKept, onAdmitted });
+    const onReleased = ({ key, requestId }: Pick<Admission, 'key' | 'requestId'>) => {
+      if (this.isAway) this.#own = this.#own.filter((own) => own.key !== key || own.requestId !== requestId);
+    };
+    this.local = new MemoryLimitStore({ clock, maxKeys, maxRecorded: maxKept, onAdmitted, onReleased });
   }
 
   /** Connects. A remote that is not reachable yet is an outage: it is probed until it answers. */
@@ -97,7 +110,29 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
     return this.ask(alone, () => (this.#isReturning() ? this.#admitByBoth(check) : this.#admitRemotely(check)));
   }
 
-  settle(settlement: Settlement): Promise<DayTotal> {
+  /** @throws like `admit`. */
+  reserve(reservation: Reservation): Promise<Refusal | undefined> {
+    const alone = async () => {
+      this.#requireMayDecide();
+      return this.local.reserve(reservation);
+    };
+    return this.ask(alone, async () => {
+      const refusal = await this.remote.reserve(reservation);
+      if (refusal !== undefined) this.local.release(reservation);
+      else await this.local.renew([reservedIn(reservation)]);
+      return refusal;
+    });
+  }
+
+  renew(running: readonly RunningRequest[]): Promise<void> {
+    const alone = () => this.local.renew(running);
+    return this.ask(alone, async () => {
+      await this.remote.renew(running);
+      await this.local.renew(running);
+    });
+  }
+
+  settle(settlement: Settlement): Promise<SettledTotals> {
     const alone = () => this.#settleAlone(settlement);
     return this.ask(alone, () => this.#settleRemotely(settlement));
   }
@@ -110,8 +145,7 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
     const alone = async () => {
       this.#requirePlace();
       const nowMs = this.#options.clock.nowMs();
-      for (const { key, requestId, ageMs } of beat.admissions)
-        this.#own.push({ key, requestId, enteredMs: nowMs - ageMs });
+      for (const { ageMs, ...admission } of beat.admissions) this.#own.push({ ...admission, enteredMs: nowMs - ageMs });
       this.local.record(beat.admissions);
       return undefined;
     };
@@ -149,31 +183,29 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
   }
 
   async #admitRemotely(check: Check): Promise<Decision> {
-    const { key, requestId } = check;
     const decision = await this.remote.admit(check);
-    const { status, refusal } = decision;
-    if (status === undefined || requestId === '') return decision;
-    const { tokens, requests, localDay } = status;
-    if (tokens !== undefined) this.#noteTotal(key, localDay, Number(tokens.limit - tokens.remaining));
-    if (requests !== undefined && refusal === undefined) this.local.record([{ key, requestId, ageMs: 0 }]);
+    if (decision.status === undefined || check.requestId === '') return decision;
+    this.#note(totalsIn(check, decision));
+    if (decision.refusal !== undefined) return decision;
+    const slots = slotsIn(check, decision);
+    if (slots.length > 0) this.local.record(slots);
+    const places = placesIn(check);
+    if (places.length > 0) await this.local.renew(places);
     return decision;
   }
 
   async #admitAlone(check: Check): Promise<Decision> {
-    const place = this.#requirePlace();
-    if (!this.#mayDecideAlone())
-      throw new GatewayError('internal_error', 'Limits cannot be checked at the moment. Try again later.');
+    const place = this.#requireMayDecide();
     this.#options.events.decidedAlone(check);
     return this.#admitByShare(check, place);
   }
 
   /** A request beyond this replica's share is refused, and so is one that the remote refuses. */
   async #admitByBoth(check: Check): Promise<Decision> {
-    const { requestId, limits } = check;
+    const { requestId, limits, group } = check;
     const place = this.#heartbeats.place;
-    if (place === undefined || requestId === '' || limits?.requestsPerMinute === undefined) {
-      return this.#admitRemotely(check);
-    }
+    const isWindowed = (limits?.requestsPerMinute ?? group?.limits?.requestsPerMinute) !== undefined;
+    if (place === undefined || requestId === '' || !isWindowed) return this.#admitRemotely(check);
     // The request takes its slot of the share first, so that a burst does not ask the remote for
     // more than the share.
     const byShare = await this.#admitByShare(check, place);
@@ -193,15 +225,8 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
 
   /** Decides by this replica's share of the limit. The answer shows callers the whole limit. */
   async #admitByShare(check: Check, place: ReplicaPlace): Promise<Decision> {
-    const { leastReplicas } = this.#options;
-    const limit = check.limits?.requestsPerMinute;
-    const replicas = Math.max(place.replicas, leastReplicas);
-    const requestsPerMinute = limit === undefined ? undefined : shareOf(limit, { ...place, replicas });
-    const decision = await this.local.admit({ ...check, limits: { ...check.limits, requestsPerMinute } });
-    const { status } = decision;
-    if (status !== undefined) status.degraded = true;
-    if (status?.requests !== undefined && limit !== undefined) status.requests.limit = limit;
-    return decision;
+    const replicas = Math.max(place.replicas, this.#options.leastReplicas);
+    return asWhole(check, await this.local.admit(checkByShare(check, { ...place, replicas })));
   }
 
   #isReturning(): boolean {
@@ -214,27 +239,34 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
     return failureMode === 'local' && clock.nowMs() - (this.#outage?.sinceMs ?? 0) <= localMaxMs;
   }
 
+  #requireMayDecide(): ReplicaPlace {
+    const place = this.#requirePlace();
+    if (this.#mayDecideAlone()) return place;
+    throw new GatewayError('internal_error', 'Limits cannot be checked at the moment. Try again later.');
+  }
+
   #requirePlace(): ReplicaPlace {
     const place = this.#heartbeats.place;
     if (place === undefined) throw new RpcError('unavailable', 'The shared store has not been reached yet.');
     return place;
   }
 
-  async #settleRemotely(settlement: Settlement): Promise<DayTotal> {
-    const total = await this.remote.settle(settlement);
-    if (total.isLoaded) this.#noteTotal(settlement.key, settlement.localDay, total.usedTokens);
-    return total;
+  async #settleRemotely(settlement: Settlement): Promise<SettledTotals> {
+    const totals = await this.remote.settle(settlement);
+    this.#note(totalsAfter(settlement, totals));
+    if (settlement.ended === true) this.local.end(settlement);
+    return totals;
   }
 
-  async #settleAlone(settlement: Settlement): Promise<DayTotal> {
+  async #settleAlone(settlement: Settlement): Promise<SettledTotals> {
     this.#keptSettles.keep(settlement);
     this.#options.events.settleKept?.();
     return this.local.settle(settlement);
   }
 
-  /** Keeps the total that an outage continues from. During one, the local counter is ahead. */
-  #noteTotal(key: string, day: LocalDay, usedTokens: number): void {
-    if (!this.isAway) this.local.setDayTotal(key, day, usedTokens);
+  /** Keeps the totals that an outage continues from. During one, the local counters are ahead. */
+  #note(totals: readonly KnownTotal[]): void {
+    if (!this.isAway) for (const { counter, total } of totals) this.local.setTotal(counter, total);
   }
 
   /** Announces that this replica is alive, and learns its place. In an outage the recovery does. */
@@ -334,7 +366,7 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
         const nowMs = this.#options.clock.nowMs();
         const ageOf = (enteredMs: number) => Math.max(0, nowMs - enteredMs);
         await this.#heartbeats.tell(
-          some.map(({ key, requestId, enteredMs }) => ({ key, requestId, ageMs: ageOf(enteredMs) })),
+          some.map(({ enteredMs, ...admission }) => ({ ...admission, ageMs: ageOf(enteredMs) })),
         );
       }
     } catch (thrown) {

@@ -1,40 +1,54 @@
+import type { Refusal } from '@gateway/proto/limiter/v1/limit_pb.js';
 import type { OwnAdmission as OwnAdmissionMessage } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import type { LocalDay } from '@gateway/time';
 import type { Check, Decision } from './decide.ts';
+import type { CounterName, GroupedTerms, LimitedKey } from './limited-key.ts';
 import type { ReplicaPlace } from './replica-share.ts';
+import type { Span } from './span.ts';
 
 /**
- * Where windows and day counters live. Each method is one atomic step on the store's own clock and
- * is safe to repeat: a request id takes no second slot while its entry is in the window, and adds
- * its tokens once while it is pending and for two minutes after.
+ * Where windows, counters, places and reservations live. Each method is one atomic step on the
+ * store's own clock and is safe to repeat: a request id takes no second slot while its entry is in
+ * the window, and adds its tokens once while it is pending and for two minutes after.
  *
- * A day counter is the ledger's total plus the pending requests: settled requests that the ledger
- * does not have yet. For a key without a ledger the counter is the sum of what was settled.
+ * A counter is the ledger's total plus the pending requests: settled requests that the ledger does
+ * not have yet. For a key without a ledger the counter is the sum of what was settled.
  */
 export interface LimitStore extends RemoteLimits {
   /**
-   * The ids of pending requests, to look up in the ledger. Undefined when another limiter asked
-   * less than `pauseMs` ago (0 ignores this), or when the counter can't be read.
+   * The ids of requests to look up in the ledger: pending ones, and those that have reserved money.
+   * Undefined when another limiter asked less than `pauseMs` ago (0 ignores this), or when the
+   * counter can't be read.
    */
-  pendingIds(key: string, day: LocalDay, pauseMs: number): Promise<readonly string[] | undefined>;
+  pendingIds(counter: CounterName, pauseMs: number): Promise<readonly string[] | undefined>;
   /**
-   * Compares a day's counter with the ledger's total. Requests that the total includes are no
-   * longer pending. For requests that settled after the pending ids were listed, it is unknown
-   * whether the total includes them, so they are no evidence that the counter is wrong. A total
-   * below an earlier one changes nothing unless it is forced: a replica of the ledger may lag, and
-   * answers may arrive out of order.
+   * Compares a counter with the ledger's total. Requests that the total includes are no longer
+   * pending, and what they reserved is free. For requests that settled after the pending ids were
+   * listed, it is unknown whether the total includes them, so they are no evidence that the counter
+   * is wrong. A total below an earlier one changes nothing unless it is forced: a replica of the
+   * ledger may lag, and answers may arrive out of order.
    */
-  reloadDay(key: string, day: LocalDay, total: LedgerTotal): Promise<ReloadedDay>;
+  reload(counter: CounterName, total: LedgerTotal): Promise<ReloadedCounter>;
   /** Why nothing can be decided now; undefined when the store is ready. */
   notReady?(): string | undefined;
 }
 
 /** The store that decides for all replicas, and that may become unreachable. */
 export interface RemoteLimits {
-  /** Decides both limits and takes a slot when it admits. A refused request leaves no trace. */
+  /**
+   * Decides the limits of a key and its group, and takes a slot and a place of each when it admits.
+   * A refused request leaves no trace.
+   */
   admit(check: Check): Promise<Decision>;
-  /** Adds a request's tokens to its day. */
-  settle(settlement: Settlement): Promise<DayTotal>;
+  /**
+   * Reserves what an admitted request can cost, until it ends. A refused request leaves no trace:
+   * it returns its slots and places.
+   */
+  reserve(reservation: Reservation): Promise<Refusal | undefined>;
+  /** Adds what a request used to its counters. */
+  settle(settlement: Settlement): Promise<SettledTotals>;
+  /** Keeps the places and reservations of running requests, and takes again those that were lost. */
+  renew(running: readonly RunningRequest[]): Promise<void>;
   /**
    * Records that a replica of a group is alive and which requests it admitted by itself: each once,
    * even beyond a limit. Returns the replica's place; undefined while the other replicas are
@@ -57,25 +71,53 @@ export interface Heartbeat {
 }
 
 /** A request that took its slot `ageMs` ago. */
-export type OwnAdmission = Pick<OwnAdmissionMessage, 'key' | 'requestId' | 'ageMs'>;
+export type OwnAdmission = LimitedKey & Pick<OwnAdmissionMessage, 'requestId' | 'ageMs'>;
 
-export interface Settlement {
-  readonly key: string;
+export interface Reservation extends GroupedTerms {
   readonly requestId: string;
   /** The day on which the request was admitted. */
   readonly localDay: LocalDay;
+  readonly costMicros: number;
+}
+
+/** `hasLedger`: a ledger will record the request, which is pending until then. */
+export interface Settlement extends GroupedTerms {
+  readonly requestId: string;
+  /** The day on which the request was admitted. */
+  readonly localDay: LocalDay;
+  /** Counted for the key without regard to its limits, unless these are given. */
   readonly tokens: number;
-  /** Whether a ledger will record the request: it is pending until then. */
-  readonly hasLedger?: boolean;
+  readonly costMicros?: number;
+  /** The request ends: it returns its places and what it reserved, and takes none any more. */
+  readonly ended?: boolean;
 }
 
-export interface DayTotal {
+export interface SettledTotals {
+  /** 0 when the key's tokens are not counted. */
   readonly usedTokens: number;
-  /** False when the ledger's total is missing. */
+  /** False when the ledger's total of the key's day is missing. */
   readonly isLoaded: boolean;
+  /** Of its group. */
+  readonly groupUsedTokens?: number;
+  readonly groupSpentMicros?: number;
+  /** Counters of the group, and of the key's budget, that lack the ledger's total. */
+  readonly unloaded?: readonly CounterName[];
 }
 
-/** The ledger's total for a key's day, read in one snapshot. */
+/** A request that keeps its places and its reservation. */
+export interface RunningRequest extends LimitedKey {
+  readonly requestId: string;
+  /** Whether it has a place among those of its key, and of its group. */
+  readonly inKey: boolean;
+  readonly inGroup: boolean;
+  /** What it reserved in the budget of its group, or of its key if that has no group. */
+  readonly reserved?: { readonly micros: number; readonly span: Span } | undefined;
+}
+
+/**
+ * The ledger's total for a counter, read in one snapshot. Here and below, tokens are millionths of
+ * the currency for counters of money.
+ */
 export interface LedgerTotal {
   readonly totalTokens: number;
   /** The pending requests that were looked up and that the total includes. */
@@ -90,7 +132,7 @@ export interface LedgerTotal {
   readonly isTentative?: boolean;
 }
 
-export interface ReloadedDay {
+export interface ReloadedCounter {
   /** Undefined when no total was loaded. */
   readonly usedTokensBefore: number | undefined;
   readonly usedTokensAfter: number;
@@ -114,7 +156,7 @@ export function comparedTokens(used: number | undefined, total: number, pending:
 }
 
 /**
- * How many requests of one key and day are tracked as pending by their ids: as many as one call can
+ * How many requests of one counter are tracked as pending by their ids: as many as one call can
  * look up in the ledger. Beyond that only their tokens are counted. While more than half of this
  * number are pending, the ledger lags far behind, and its total is not loaded yet.
  */

@@ -2,6 +2,7 @@ import { CostKind } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { ManualClock } from '@gateway/time';
 import { describe, expect, it } from 'vitest';
 import { MemoryLimitStore } from './memory-limit-store.ts';
+import { daySpan } from './span.ts';
 
 const noonMs = Date.parse('2026-11-20T11:00:00Z');
 
@@ -17,6 +18,8 @@ const settlement = (key: string, requestId: string) => ({
   localDay: '2026-11-20',
   tokens: 1,
 });
+
+const counter = { key: 'key', span: daySpan('2026-11-20') };
 
 describe('the memory limit store', () => {
   it('forgets windows after a minute and days some hours after midnight', async () => {
@@ -125,15 +128,14 @@ describe('the memory limit store', () => {
 
   it('takes a total as it is, whatever the day had before', async () => {
     const store = new MemoryLimitStore({ clock: new ManualClock(noonMs), maxKeys: 10 });
-    const day = '2026-11-20';
     await store.settle({ ...settlement('key', 'a'), tokens: 30, hasLedger: true });
-    store.setDayTotal('key', day, 50);
-    expect(await store.pendingIds('key', day)).toEqual([]);
+    store.setTotal(counter, 50);
+    expect(await store.pendingIds(counter)).toEqual([]);
     expect((await store.admit(request('key', ''))).status?.tokens?.remaining).toBe(50n);
-    store.setDayTotal('key', day, 20);
+    store.setTotal(counter, 20);
     expect(await store.settle(settlement('key', 'b'))).toEqual({ usedTokens: 21, isLoaded: true });
     // A ledger's total below this one is an old one.
-    const older = await store.reloadDay('key', day, { totalTokens: 19, includedIds: [], missingIds: [] });
+    const older = await store.reload(counter, { totalTokens: 19, includedIds: [], missingIds: [] });
     expect(older).toEqual({ usedTokensBefore: 21, usedTokensAfter: 21, pendingTokens: 1, unaskedTokens: 0 });
   });
 
@@ -145,7 +147,7 @@ describe('the memory limit store', () => {
 
   it('knows no request of a key that it was not asked about', async () => {
     const store = new MemoryLimitStore({ clock: new ManualClock(noonMs), maxKeys: 10 });
-    expect(await store.pendingIds('key', '2026-11-20')).toEqual([]);
+    expect(await store.pendingIds(counter)).toEqual([]);
   });
 
   const day = '2026-11-20';
@@ -155,7 +157,7 @@ describe('the memory limit store', () => {
   it('needs no day total for a key without a day budget, though it has a ledger', async () => {
     const check = { ...request('key'), limits: { requestsPerMinute: 10 }, hasLedger: true };
     expect(await open().admit(check)).toMatchObject({ status: { requests: { remaining: 9 } } });
-    expect((await open().admit({ ...check, limits: { tokensPerDay: 100n } })).needsDayTotal).toBe(true);
+    expect((await open().admit({ ...check, limits: { tokensPerDay: 100n } })).unloaded).toEqual([counter]);
   });
 
   it('keeps nothing of a request without a limit of requests', async () => {
@@ -177,17 +179,17 @@ describe('the memory limit store', () => {
 
   it('takes a tentative total when it has one already', async () => {
     const store = open();
-    store.setDayTotal('key', day, 50);
+    store.setTotal(counter, 50);
     await store.settle({ ...settlement('key', 'a'), hasLedger: true });
     const total = { totalTokens: 60, includedIds: [], missingIds: [], isTentative: true };
-    expect(await store.reloadDay('key', day, total)).toMatchObject({ usedTokensAfter: 60, unaskedTokens: 1 });
+    expect(await store.reload(counter, total)).toMatchObject({ usedTokensAfter: 60, unaskedTokens: 1 });
   });
 
   it('takes the first total and one that it must take, however far the ledger lags, and others once it lags less', async () => {
     const store = open({ maxPendingIds: 4 });
     const reload = async (totalTokens: number, includedIds: readonly string[] = [], force = false) => {
-      const missingIds = await store.pendingIds('key', day);
-      return (await store.reloadDay('key', day, { totalTokens, includedIds, missingIds, force })).usedTokensAfter;
+      const missingIds = await store.pendingIds(counter);
+      return (await store.reload(counter, { totalTokens, includedIds, missingIds, force })).usedTokensAfter;
     };
     for (const requestId of ['a', 'b', 'c']) await store.settle({ ...settlement('key', requestId), hasLedger: true });
     expect(await reload(100)).toBe(103);

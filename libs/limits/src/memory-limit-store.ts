@@ -1,5 +1,7 @@
+import { CostKind, type Refusal } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { type Clock, type LocalDay, localDayOf } from '@gateway/time';
 import { LRUCache } from 'lru-cache';
+import { Counter } from './counter.ts';
 import {
   type Check,
   type Decision,
@@ -7,29 +9,44 @@ import {
   decisionOf,
   emptyWindow,
   type KeyFacts,
+  PLACE_MS,
   refusalOf,
+  reservationRefusal,
   undecided,
-  WINDOW_MS,
 } from './decide.ts';
+import { ExpiringAmountsByName } from './expiring-amounts.ts';
 import {
-  comparedTokens,
-  type DayTotal,
   type Heartbeat,
   type LedgerTotal,
   type LimitStore,
   maxPendingIds,
   type OwnAdmission,
-  type ReloadedDay,
+  type ReloadedCounter,
+  type Reservation,
+  type RunningRequest,
+  type SettledTotals,
   type Settlement,
 } from './limit-store.ts';
+import {
+  type CounterName,
+  countersOf,
+  isPlain,
+  type LimitedKey,
+  nameOf,
+  type Subject,
+  subjectsOf,
+} from './limited-key.ts';
 import { type Admission, MinuteWindow } from './minute-window.ts';
-import { type ReplicaPlace, replicaSilenceMs } from './replica-share.ts';
+import { MinuteWindows } from './minute-windows.ts';
+import { ReplicaGroups, type ReplicaPlace } from './replica-share.ts';
+import { chargesOf, settledTotals } from './settled-charges.ts';
+import { budgetSpan, daySpan } from './span.ts';
 
 export interface MemoryLimitStoreOptions {
   readonly clock: Clock;
   /**
-   * How many windows and how many day counters are kept. Beyond it the least recently used are
-   * reset.
+   * How many windows, and how many counters, are kept. Beyond it the least recently used are reset.
+   * The same holds for running requests and reservations.
    */
   readonly maxKeys: number;
   /**
@@ -39,47 +56,57 @@ export interface MemoryLimitStoreOptions {
   readonly maxSettledIds?: number;
   /** How many admissions windows may hold before admissions of others are no longer recorded. */
   readonly maxRecorded?: number;
-  /** Called for each request that takes a slot here, before the request is answered. */
+  /** How long a reservation is kept that is not settled. Default: an hour. */
+  readonly reservationMs?: number;
+  /** Called for each slot that a request takes here, before the request is answered. */
   readonly onAdmitted?: (admission: Admission) => void;
+  /** Called for each slot that a request returns because it was refused a reservation. */
+  readonly onReleased?: (admission: Omit<Admission, 'enteredMs'>) => void;
   /** For tests only. */
   readonly maxPendingIds?: number;
 }
 
 /**
- * Windows and counters of one process: exact, and bounded in memory. Every method has taken effect
- * when it returns its promise.
+ * Windows, counters, places and reservations of one process: exact, and bounded in memory. Every
+ * method has taken effect when it returns its promise.
  */
 export class MemoryLimitStore implements LimitStore {
   readonly #options: Required<MemoryLimitStoreOptions>;
-  readonly #windows: LRUCache<string, MinuteWindow>;
-  readonly #days: LRUCache<string, DayCounter>;
+  readonly #windows: MinuteWindows;
+  readonly #counters: LRUCache<string, Counter>;
+  /** The running requests of keys that limit their number. */
+  readonly #places: ExpiringAmountsByName;
+  /** What running requests have reserved, by counter. */
+  readonly #reserved: ExpiringAmountsByName;
   /** Requests that settled in the last two minutes. */
   readonly #settledIds: LRUCache<string, true>;
-  /** Group → replica → when the replica was last heard from. */
-  readonly #groups = new LRUCache<string, Map<string, number>>({ max: 1_000 });
-  /** The number of entries in all windows. */
-  #admissions = 0;
+  /** Requests that ended in the last two minutes, and that take nothing any more. */
+  readonly #endedIds: LRUCache<string, true>;
+  readonly #replicas = new ReplicaGroups();
   #purgedAtMs = 0;
 
   constructor(options: MemoryLimitStoreOptions) {
-    const defaults = { maxSettledIds: 100_000, maxRecorded: Infinity, onAdmitted: () => undefined };
-    this.#options = { ...defaults, maxPendingIds, ...options };
+    const ignore = () => undefined;
+    const defaults = { maxSettledIds: 100_000, maxRecorded: Infinity, onAdmitted: ignore, onReleased: ignore };
+    this.#options = { ...defaults, reservationMs: 3_600_000, maxPendingIds, ...options };
     const time = { ttlResolution: 0, perf: { now: () => options.clock.nowMs() } };
     // Bounded by size instead of `max`, because `max` allocates all memory up front.
     const bounds = { ...time, maxSize: options.maxKeys, sizeCalculation: () => 1 };
     // The cache keeps an entry that is exactly as old as its `ttl`; here, as in Redis, that entry
     // has expired.
-    this.#settledIds = new LRUCache({ ...bounds, maxSize: this.#options.maxSettledIds, ttl: settledIdMs - 1 });
-    this.#days = new LRUCache(bounds);
-    const dispose = ({ size }: MinuteWindow) => {
-      this.#admissions -= size;
-    };
-    this.#windows = new LRUCache({ ...bounds, dispose });
+    const ids = { ...bounds, maxSize: this.#options.maxSettledIds, ttl: settledIdMs - 1 };
+    this.#settledIds = new LRUCache(ids);
+    this.#endedIds = new LRUCache(ids);
+    this.#counters = new LRUCache(bounds);
+    const { clock, maxKeys, reservationMs } = this.#options;
+    this.#places = new ExpiringAmountsByName(clock, maxKeys, PLACE_MS);
+    this.#reserved = new ExpiringAmountsByName(clock, maxKeys, reservationMs);
+    this.#windows = new MinuteWindows(this.#options);
   }
 
-  /** The number of windows and day counters in memory. */
+  /** The number of windows and counters in memory. */
   get size(): number {
-    return this.#windows.size + this.#days.size;
+    return this.#windows.size + this.#counters.size;
   }
 
   async admit(check: Check): Promise<Decision> {
@@ -89,132 +116,206 @@ export class MemoryLimitStore implements LimitStore {
   /** Decides as `admit` promises. */
   protected decide(check: Check): Decision {
     this.#purge();
-    const { key, requestId, limits = {} } = check;
     const clockMs = this.#options.clock.nowMs();
+    return isPlain(check) ? this.#decideForKey(check, clockMs) : this.#decideForAll(check, clockMs);
+  }
+
+  #decideForKey(check: Check, clockMs: number): Decision {
+    const { key, requestId, limits = {} } = check;
     const localDay = localDayOf(clockMs);
-    const day = limits.tokensPerDay === undefined ? undefined : this.#days.get(nameOf(key, localDay));
-    if (limits.tokensPerDay !== undefined && check.hasLedger && day?.base === undefined) return undecided(localDay);
-    const usedTokens = (day?.base ?? 0) + (day?.settled ?? 0);
+    const day = limits.tokensPerDay === undefined ? undefined : this.#counter({ key, span: daySpan(localDay) });
+    if (limits.tokensPerDay !== undefined && check.hasLedger && !day?.isLoaded) {
+      return undecided(localDay, countersOf(check, localDay));
+    }
+    const usedTokens = day?.used ?? 0;
     const limit = limits.requestsPerMinute;
     if (limit === undefined) return decisionOf(check, { nowMs: clockMs, localDay, usedTokens, requests: emptyWindow });
 
-    const window = this.#windows.get(key) ?? new MinuteWindow();
-    const nowMs = this.#change(window, () => window.advance(clockMs));
+    const { window, nowMs } = this.#windows.open({ key });
     const facts = (): KeyFacts => ({ nowMs, localDay, usedTokens, requests: window.facts(limit) });
     const before = facts();
     if (requestId === '' || window.has(requestId)) return decisionOf(check, before, true);
     if (refusalOf(check, before) !== undefined) return decisionOf(check, before);
-    this.#change(window, () => window.take(requestId, nowMs));
-    this.#keep(key, window);
-    this.#options.onAdmitted({ key, requestId, enteredMs: nowMs });
+    this.#windows.take({ key }, requestId, window, nowMs);
     return decisionOf(check, facts(), true);
   }
 
-  async settle({ key, requestId, localDay, tokens, hasLedger = false }: Settlement): Promise<DayTotal> {
-    const name = nameOf(key, localDay);
-    // A settle without tokens does not create a counter.
-    const day = tokens === 0 ? this.#days.get(name) : this.#openDay(key, localDay);
-    if (day !== undefined && tokens !== 0 && !day.pending.has(requestId) && this.#isNew(`${name}/${requestId}`)) {
-      day.settled = plus(day.settled, tokens);
-      if (hasLedger && day.pending.size < this.#options.maxPendingIds) day.pending.set(requestId, tokens);
+  /** Decides for a key and its group, with all kinds of limits. */
+  #decideForAll(check: Check, clockMs: number): Decision {
+    const { requestId, costKind } = check;
+    const localDay = localDayOf(clockMs);
+    const subjects = subjectsOf(check);
+    const unloaded = subjects.flatMap((subject) => (subject.hasLedger ? this.#unloadedOf(subject, localDay) : []));
+    if (unloaded.length > 0) return undecided(localDay, unloaded);
+    const states = subjects.map((subject) => this.#stateOf(subject, localDay, clockMs));
+    const answer = (isAdmitted: boolean) => {
+      const [facts, groupFacts] = states.map((state) => state.facts());
+      if (facts === undefined) throw new Error('a check without a key');
+      return decisionOf(check, facts, isAdmitted, groupFacts);
+    };
+    const isKnown = states.some(({ window, places }) => window.has(requestId) || places.has(requestId));
+    if (requestId === '' || isKnown || this.#hasEnded(check, requestId)) return answer(true);
+    const refused = answer(false);
+    if (refused.refusal !== undefined) return refused;
+    for (const { subject, window, nowMs } of states) {
+      const { requestsPerMinute, concurrentRequests } = subject.limits ?? {};
+      if (requestsPerMinute !== undefined) this.#windows.take(subject, requestId, window, nowMs);
+      if (concurrentRequests === undefined || costKind === CostKind.REQUEST_ONLY) continue;
+      this.#places.set(nameOf(subject), requestId, 1);
     }
-    const usedTokens = (day?.base ?? 0) + (day?.settled ?? 0);
-    return { usedTokens, isLoaded: day?.base !== undefined || !hasLedger };
+    return answer(true);
   }
 
-  async pendingIds(key: string, localDay: LocalDay): Promise<readonly string[]> {
-    return [...(this.#days.get(nameOf(key, localDay))?.pending.keys() ?? [])];
+  #stateOf(subject: Subject, localDay: LocalDay, clockMs: number) {
+    const { key, groupKey, limits = {} } = subject;
+    const { requestsPerMinute, tokensPerDay, budget } = limits;
+    const unlimited = { window: new MinuteWindow(), nowMs: clockMs };
+    const { window, nowMs } = requestsPerMinute === undefined ? unlimited : this.#windows.open(subject);
+    const places = this.#places.open(nameOf(subject));
+    const day = tokensPerDay === undefined ? undefined : this.#counter({ key, groupKey, span: daySpan(localDay) });
+    const facts = (): KeyFacts => ({
+      nowMs,
+      localDay,
+      usedTokens: day?.used ?? 0,
+      requests: requestsPerMinute === undefined ? emptyWindow : window.facts(requestsPerMinute),
+      running: this.#places.open(nameOf(subject)).size,
+      ...(budget && { budget: this.#budgetOf({ key, groupKey, span: budgetSpan(budget.period, localDay) }) }),
+    });
+    return { subject, window, nowMs, places, facts };
   }
 
-  async reloadDay(key: string, localDay: LocalDay, total: LedgerTotal): Promise<ReloadedDay> {
-    const { totalTokens, includedIds, missingIds, force = false, isTentative = false } = total;
-    const day = this.#openDay(key, localDay);
-    const usedTokens = (day.base ?? 0) + day.settled;
-    const usedTokensBefore = day.base === undefined ? undefined : usedTokens;
-    if (!force && totalTokens < (day.total ?? 0)) {
-      return { usedTokensBefore, usedTokensAfter: usedTokens, pendingTokens: day.settled, unaskedTokens: 0 };
+  async reserve({ requestId, localDay, costMicros, ...terms }: Reservation): Promise<Refusal | undefined> {
+    const clockMs = this.#options.clock.nowMs();
+    if (this.#hasEnded(terms, requestId)) return undefined;
+    const subjects = subjectsOf(terms);
+    const names: string[] = [];
+    for (const { key, groupKey, limits } of subjects) {
+      if (limits?.budget === undefined) continue;
+      const counter = { key, groupKey, span: budgetSpan(limits.budget.period, localDay) };
+      names.push(counterName(counter));
+      const { spentMicros, reservedMicros } = this.#budgetOf(counter);
+      const byOthers = reservedMicros - this.#reserved.open(counterName(counter)).amountOf(requestId);
+      const facts = { spentMicros, reservedMicros: byOthers };
+      const refusal = reservationRefusal(limits, facts, costMicros, { localDay, nowMs: clockMs });
+      if (refusal !== undefined) {
+        for (const name of names) this.#reserved.delete(name, requestId);
+        this.release({ ...terms, requestId });
+        return refusal;
+      }
+      this.#reserved.set(counterName(counter), requestId, costMicros);
     }
-    for (const requestId of includedIds) day.pending.delete(requestId);
-    const asked = new Set(missingIds);
-    const unasked = day.pending.entries().filter(([id]) => !asked.has(id));
-    const unaskedTokens = unasked.map(([, tokens]) => tokens).reduce(plus, 0);
-    if (day.base === undefined && isTentative && unaskedTokens > 0) {
-      return { usedTokensBefore, usedTokensAfter: usedTokens, pendingTokens: day.settled, unaskedTokens };
-    }
-    day.total = totalTokens;
-    if (day.base === undefined || force || day.pending.size * 2 <= this.#options.maxPendingIds) {
-      day.settled = day.pending.values().reduce(plus, 0);
-      day.base = comparedTokens(usedTokensBefore, totalTokens, day.settled, unaskedTokens) - day.settled;
-    }
-    return { usedTokensBefore, usedTokensAfter: day.base + day.settled, pendingTokens: day.settled, unaskedTokens };
+    return undefined;
   }
 
-  /** Sets the day's total, whatever it was. */
-  setDayTotal(key: string, localDay: LocalDay, tokens: number): void {
-    const day = this.#openDay(key, localDay);
-    day.base = tokens;
-    day.total = tokens;
-    day.settled = 0;
-    day.pending.clear();
+  async settle(settlement: Settlement): Promise<SettledTotals> {
+    const { requestId, ended = false } = settlement;
+    const charges = chargesOf(settlement);
+    for (const { counter, amount, hasLedger } of charges) {
+      const name = counterName(counter);
+      // A settle without tokens does not create a counter.
+      const known = amount === 0 ? undefined : this.#openCounter(counter);
+      if (known !== undefined && !known.isPending(requestId) && this.#isNew(`${name}/${requestId}`)) {
+        known.add(requestId, amount, hasLedger);
+      }
+    }
+    if (ended) this.end(settlement);
+    const totals = charges.map(({ counter, hasLedger, total }) => {
+      const known = this.#counter(counter);
+      return { total, counter, amount: known?.used ?? 0, isLoaded: known?.isLoaded === true || !hasLedger };
+    });
+    return settledTotals(totals);
+  }
+
+  async renew(running: readonly RunningRequest[]): Promise<void> {
+    for (const { key, groupKey, requestId, inKey, inGroup, reserved } of running) {
+      if (this.#endedIds.has(endedName({ key, groupKey }, requestId))) continue;
+      const ofGroup = { key: groupKey ?? key };
+      if (inKey) this.#places.set(nameOf({ key, groupKey }), requestId, 1);
+      if (inGroup) this.#places.set(nameOf(ofGroup), requestId, 1);
+      if (reserved === undefined) continue;
+      const name = counterName({ ...ofGroup, span: reserved.span });
+      if (!this.#reserved.open(name).has(requestId)) this.#reserved.set(name, requestId, reserved.micros);
+    }
+  }
+
+  async pendingIds(counter: CounterName): Promise<readonly string[]> {
+    const reserved = this.#reserved.open(counterName(counter)).ids;
+    const pending = this.#counter(counter)?.pendingIds ?? [];
+    return [...pending, ...reserved].slice(0, maxPendingIds);
+  }
+
+  async reload(counter: CounterName, total: LedgerTotal): Promise<ReloadedCounter> {
+    const name = counterName(counter);
+    const reserved = this.#reserved.open(name);
+    for (const requestId of total.includedIds.filter((id) => reserved.has(id))) {
+      reserved.delete(requestId);
+      // Its edge may settle it later than the ledger learned of it.
+      this.#settledIds.set(`${name}/${requestId}`, true);
+    }
+    return this.#openCounter(counter).reload(total);
+  }
+
+  /** Sets a counter's total, whatever it was. */
+  setTotal(counter: CounterName, total: number): void {
+    this.#openCounter(counter).set(total);
   }
 
   /** Adds requests that were admitted elsewhere, as long as there is room. */
   record(admissions: readonly OwnAdmission[]): void {
     this.#purge();
-    const some = admissions.slice(0, Math.max(0, this.#options.maxRecorded - this.#admissions));
-    for (const [key, ofKey] of Map.groupBy(some, (each) => each.key)) {
-      const window = this.#windows.get(key) ?? new MinuteWindow();
-      this.#change(window, () => window.record(ofKey, this.#options.clock.nowMs()));
-      this.#keep(key, window);
-    }
+    this.#windows.record(admissions);
   }
 
-  /** Returns a slot that a request took here. */
-  release({ key, requestId }: Pick<Admission, 'key' | 'requestId'>): void {
-    const window = this.#windows.get(key);
-    if (window !== undefined) this.#change(window, () => window.release(requestId));
+  /** Returns the slots and places that a request took here. */
+  release({ requestId, ...terms }: Pick<Check, 'requestId' | 'key' | 'group'>): void {
+    for (const subject of subjectsOf(terms)) {
+      this.#places.delete(nameOf(subject), requestId);
+      this.#windows.release(subject, requestId);
+    }
   }
 
   /** What was admitted in the last minute, here or elsewhere. */
   admissions(): readonly Admission[] {
-    return [...this.#windows].flatMap(([key, window]) =>
-      window.entries.map(({ requestId, enteredMs }) => ({ key, requestId, enteredMs })),
-    );
+    return this.#windows.admissions;
   }
 
   async heartbeat({ group, replicaId, admissions, lastAnsweredAtMs }: Heartbeat): Promise<ReplicaPlace> {
     this.record(admissions);
-    const nowMs = this.#options.clock.nowMs();
-    const heard = this.#groups.get(group) ?? new Map<string, number>();
-    this.#groups.set(group, heard.set(replicaId, heardOfAtMs(nowMs, lastAnsweredAtMs)));
-    // Includes replicas that were heard from before the clock was set back.
-    for (const [id, atMs] of heard) if (Math.abs(nowMs - atMs) >= replicaSilenceMs) heard.delete(id);
-    const position = [...heard.keys()].filter((id) => id < replicaId).length;
-    const longestSilenceMs = Math.max(0, nowMs - Math.min(...heard.values()));
-    return { replicas: heard.size, position, longestSilenceMs, answeredAtMs: nowMs };
+    return this.#replicas.note(group, replicaId, this.#options.clock.nowMs(), lastAnsweredAtMs);
   }
 
-  #change<T>(window: MinuteWindow, change: () => T): T {
-    const before = window.size;
-    const result = change();
-    this.#admissions += window.size - before;
-    return result;
+  /** Frees what a request holds, and remembers that it takes nothing any more. */
+  end(settlement: Settlement): void {
+    const { requestId, key, group } = settlement;
+    this.#endedIds.set(endedName({ key, groupKey: group?.key }, requestId), true);
+    for (const subject of subjectsOf(settlement)) this.#places.delete(nameOf(subject), requestId);
+    for (const { counter } of chargesOf(settlement)) this.#reserved.delete(counterName(counter), requestId);
   }
 
-  /** Keeps a window until its newest entry, which may be ahead of the clock, is a minute old. */
-  #keep(key: string, window: MinuteWindow): void {
-    const clockMs = this.#options.clock.nowMs();
-    const nowMs = this.#change(window, () => window.advance(clockMs));
-    this.#windows.set(key, window, { ttl: nowMs - clockMs + WINDOW_MS });
+  #hasEnded({ key, group }: Pick<Check, 'key' | 'group'>, requestId: string): boolean {
+    return this.#endedIds.has(endedName({ key, groupKey: group?.key }, requestId));
   }
 
-  #openDay(key: string, localDay: LocalDay): DayCounter {
-    const known = this.#days.get(nameOf(key, localDay));
+  #unloadedOf(subject: Subject, localDay: LocalDay): readonly CounterName[] {
+    return countersOf(subject, localDay).filter((counter) => !this.#counter(counter)?.isLoaded);
+  }
+
+  #budgetOf(counter: CounterName) {
+    const reservedMicros = this.#reserved.open(counterName(counter)).sum;
+    return { spentMicros: this.#counter(counter)?.used ?? 0, reservedMicros };
+  }
+
+  #counter(counter: CounterName): Counter | undefined {
+    return this.#counters.get(counterName(counter));
+  }
+
+  #openCounter(name: CounterName): Counter {
+    const known = this.#counter(name);
     if (known !== undefined) return known;
-    const day: DayCounter = { base: undefined, total: undefined, settled: 0, pending: new Map() };
-    const ttl = Math.max(1, dayForgottenAtMs(localDay) - this.#options.clock.nowMs());
-    this.#days.set(nameOf(key, localDay), day, { ttl });
-    return day;
+    const counter = new Counter(this.#options.maxPendingIds);
+    const ttl = Math.max(1, dayForgottenAtMs(name.span.lastDay) - this.#options.clock.nowMs());
+    this.#counters.set(counterName(name), counter, { ttl });
+    return counter;
   }
 
   /** Whether a request was not settled in the last two minutes. Marks it as settled. */
@@ -232,38 +333,18 @@ export class MemoryLimitStore implements LimitStore {
     const nowMs = this.#options.clock.nowMs();
     if (Math.abs(nowMs - this.#purgedAtMs) < 10_000) return;
     this.#purgedAtMs = nowMs;
-    this.#windows.purgeStale();
-    this.#days.purgeStale();
+    for (const entries of [this.#windows, this.#counters, this.#places, this.#reserved]) entries.purgeStale();
   }
-}
-
-interface DayCounter {
-  /** The counted tokens that the ledger has; undefined until its total is loaded. */
-  base: number | undefined;
-  /** The latest total of the ledger. It may include requests that are counted as settled. */
-  total: number | undefined;
-  /** Tokens beyond the base. */
-  settled: number;
-  /** The settled requests that the ledger will record: tokens by request. */
-  readonly pending: Map<string, number>;
 }
 
 const settledIdMs = 120_000;
 
-/**
- * When a replica was last in touch. A replica that reports now counts even if its last contact was
- * long ago.
- */
-function heardOfAtMs(nowMs: number, lastAnsweredAtMs = nowMs): number {
-  return Math.max(nowMs - replicaSilenceMs + 1, Math.min(nowMs, lastAnsweredAtMs));
+/** The name of a span contains no slash, so names are unique. */
+function counterName(counter: CounterName): string {
+  return `${counter.span.name}/${nameOf(counter)}`;
 }
 
-/** A day contains no slash, so names are unique. */
-function nameOf(key: string, day: LocalDay): string {
-  return `${day}/${key}`;
-}
-
-/** Saturates at the largest safe integer. */
-function plus(counted: number, tokens: number): number {
-  return Math.min(Number.MAX_SAFE_INTEGER, counted + tokens);
+/** Requests end for their key and its group together. */
+function endedName({ key, groupKey }: LimitedKey, requestId: string): string {
+  return `${nameOf({ key: groupKey ?? key })}/${requestId}`;
 }

@@ -1,12 +1,14 @@
 import { WINDOW_MS, type WindowFacts } from './decide.ts';
 import type { OwnAdmission } from './limit-store.ts';
+import type { LimitedKey } from './limited-key.ts';
 
 /** A request that took its slot at this instant. */
-export interface Admission {
-  readonly key: string;
+export interface Admission extends LimitedKey {
   readonly requestId: string;
   readonly enteredMs: number;
 }
+
+type Entry = Omit<Admission, keyof LimitedKey>;
 
 /**
  * The exact log of one key's admissions. Entries are request ids, so a repeated request does not
@@ -14,7 +16,7 @@ export interface Admission {
  */
 export class MinuteWindow {
   /** Ordered by time, the oldest first. */
-  #entries: Omit<Admission, 'key'>[] = [];
+  #entries: Entry[] = [];
   /**
    * How many entries at the start have expired. Removing them one by one would move all others each
    * time.
@@ -27,7 +29,7 @@ export class MinuteWindow {
   }
 
   /** When each request entered, ordered by time. */
-  get entries(): readonly Omit<Admission, 'key'>[] {
+  get entries(): readonly Entry[] {
     return this.#entries.slice(this.#expiredCount);
   }
 
@@ -103,7 +105,7 @@ export class MinuteWindow {
     this.#replace(this.entries.map((entry) => ({ ...entry, enteredMs: Math.min(entry.enteredMs, clockMs) })));
   }
 
-  #replace(entries: readonly Omit<Admission, 'key'>[]): void {
+  #replace(entries: readonly Entry[]): void {
     this.#entries = [...entries];
     this.#expiredCount = 0;
   }

@@ -1,3 +1,8 @@
+import type { LimitStatus } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { LRUCache } from 'lru-cache';
+import type { Check, Decision } from './decide.ts';
+import type { KeyLimits } from './limited-key.ts';
+
 /**
  * The position of a replica among those that divide a limit while they can't reach the store that
  * counts for all of them.
@@ -18,6 +23,42 @@ export interface ReplicaPlace {
 /** A replica's part of a limit. All parts add up to the limit. */
 export function shareOf(limit: number, { replicas, position }: ReplicaPlace): number {
   return Math.floor(limit / replicas) + (position < limit % replicas ? 1 : 0);
+}
+
+/** A check by a replica's share of the limits that must not be exceeded at any instant. */
+export function checkByShare(check: Check, place: ReplicaPlace): Check {
+  const { limits, group } = check;
+  return {
+    ...check,
+    limits: limitsByShare(limits, place),
+    ...(group && { group: { ...group, limits: limitsByShare(group.limits, place) } }),
+  };
+}
+
+/** The decision by a share, as callers see it: with the whole limits. */
+export function asWhole({ limits, group }: Check, decision: Decision): Decision {
+  showWhole(decision.status, limits);
+  showWhole(decision.groupStatus, group?.limits);
+  return decision;
+}
+
+function limitsByShare(limits: KeyLimits | undefined, place: ReplicaPlace): KeyLimits | undefined {
+  if (limits === undefined) return undefined;
+  const { requestsPerMinute, concurrentRequests } = limits;
+  return {
+    ...limits,
+    requestsPerMinute: requestsPerMinute === undefined ? undefined : shareOf(requestsPerMinute, place),
+    concurrentRequests: concurrentRequests === undefined ? undefined : shareOf(concurrentRequests, place),
+  };
+}
+
+function showWhole(status: LimitStatus | undefined, limits: KeyLimits = {}): void {
+  if (status === undefined) return;
+  status.degraded = true;
+  const { requestsPerMinute, concurrentRequests } = limits;
+  if (status.requests !== undefined && requestsPerMinute !== undefined) status.requests.limit = requestsPerMinute;
+  if (status.concurrency !== undefined && concurrentRequests !== undefined)
+    status.concurrency.limit = concurrentRequests;
 }
 
 /**
@@ -49,8 +90,32 @@ export class LastKnownPlace {
   }
 }
 
+/** The replicas of groups by when they were last heard from, for a store in one process. */
+export class ReplicaGroups {
+  readonly #groups = new LRUCache<string, Map<string, number>>({ max: 1_000 });
+
+  /** Notes that a replica is alive, and returns its place. */
+  note(group: string, replicaId: string, nowMs: number, lastAnsweredAtMs?: number): ReplicaPlace {
+    const heard = this.#groups.get(group) ?? new Map<string, number>();
+    this.#groups.set(group, heard.set(replicaId, heardOfAtMs(nowMs, lastAnsweredAtMs)));
+    // Includes replicas that were heard from before the clock was set back.
+    for (const [id, atMs] of heard) if (Math.abs(nowMs - atMs) >= replicaSilenceMs) heard.delete(id);
+    const position = [...heard.keys()].filter((id) => id < replicaId).length;
+    const longestSilenceMs = Math.max(0, nowMs - Math.min(...heard.values()));
+    return { replicas: heard.size, position, longestSilenceMs, answeredAtMs: nowMs };
+  }
+}
+
 /** How often a replica reports that it is alive. */
 export const replicaHeartbeatMs = 2_000;
 
 /** A replica that is silent for this long is considered gone. */
 export const replicaSilenceMs = 10_000;
+
+/**
+ * When a replica was last in touch. A replica that reports now counts even if its last contact was
+ * long ago.
+ */
+function heardOfAtMs(nowMs: number, lastAnsweredAtMs = nowMs): number {
+  return Math.max(nowMs - replicaSilenceMs + 1, Math.min(nowMs, lastAnsweredAtMs));
+}

@@ -1,4 +1,4 @@
-import { type Environment, type EnvReader, readSettings } from '@gateway/config';
+import { type Environment, type EnvReader, readMaxStreamSeconds, readSettings } from '@gateway/config';
 import { redisSettings } from '@gateway/redis/redis-settings';
 
 /** Settings that every limiter needs. */
@@ -17,7 +17,7 @@ export function readStandAloneLimiterConfig(env: Environment) {
     ...limiterSettings(reader),
     // REDIS_URL (required) and related settings: where windows and day counters are stored.
     redis: redisSettings.required(reader, 'Redis counts limits.'),
-    // USAGE_QUERY_URL: the service to load day totals from when Redis lacks them; without it they
+    // USAGE_QUERY_URL: the service to load totals from when Redis lacks them; without it they
     // start at zero.
     usageQueryUrl: reader.optionalPeerUrl('USAGE_QUERY_URL', 'http://127.0.0.1:50056'),
   }));
@@ -41,7 +41,10 @@ function limiterSettings(reader: EnvReader) {
     // how many admissions of the last minute, and how many settles, are kept for an outage of
     // Redis.
     memoryMaxKeys: reader.integer('LIMITER_MEMORY_MAX_KEYS', 100_000, { min: 1, max: 10_000_000 }),
-    // How often the total of a day in use is reloaded from the usage ledger.
+    // MAX_STREAM_SECONDS, as at the edges: the longest time for which a request can have reserved
+    // money that is never settled.
+    reservationMs: readMaxStreamSeconds(reader) * 1_000,
+    // How often the total of a counter in use is reloaded from the usage ledger.
     reconcileEveryMs: reader.integer('LIMITER_RECONCILE_SECONDS', 10, { min: 1, max: 3_600 }) * 1_000,
   };
 }

@@ -1,3 +1,4 @@
+import { limitNames } from '@gateway/errors';
 import type { Metrics } from '@gateway/telemetry';
 
 export type LimiterMetrics = ReturnType<typeof createLimiterMetrics>;
@@ -9,7 +10,7 @@ export function createLimiterMetrics(metrics: Metrics) {
     help: 'Admission decisions: admitted, or the limit that rejected the request.',
     labels: ['decision'],
   });
-  for (const decision of ['admitted', 'requests_per_minute', 'tokens_per_day']) decisions.inc({ decision }, 0);
+  for (const decision of ['admitted', ...limitNames]) decisions.inc({ decision }, 0);
   return {
     decisions,
     degraded: metrics.counter({
@@ -38,11 +39,11 @@ export function createLimiterMetrics(metrics: Metrics) {
     }),
     loadFailures: metrics.counter({
       name: 'gateway_limiter_day_total_load_failures_total',
-      help: 'Failed loads of day totals from the usage ledger.',
+      help: 'Failed loads of totals of days and budgets from the usage ledger.',
     }),
     corrections: metrics.counter({
       name: 'gateway_limiter_day_corrections_total',
-      help: 'Day counters that differed from the usage ledger and were corrected.',
+      help: 'Counters of days and budgets that differed from the usage ledger and were corrected.',
     }),
     admissionsNotKept: metrics.counter({
       name: 'gateway_limiter_admissions_not_kept_total',

@@ -135,6 +135,10 @@ describe('the limiter service', () => {
       ['admitted', 2],
       ['requests_per_minute', 1],
       ['tokens_per_day', 0],
+      ['group_requests_per_minute', 0],
+      ['group_tokens_per_day', 0],
+      ['budget', 0],
+      ['concurrency', 0],
     ]);
   });
 
@@ -153,6 +157,7 @@ describe('the limiter service', () => {
   });
 
   describe('with a usage ledger', () => {
+    const getGroupTotal = vi.fn<NonNullable<LimiterPeers['usageQuery']>['getGroupTotal']>();
     const getDayTotal = vi.fn<NonNullable<LimiterPeers['usageQuery']>['getDayTotal']>();
     const total = (totalTokens: bigint, includedRequestIds: string[] = []) => ({
       $typeName: 'gateway.usage.v1.GetDayTotalResponse' as const,
@@ -161,7 +166,7 @@ describe('the limiter service', () => {
     });
     beforeEach(() => {
       getDayTotal.mockReset();
-      open({ usageQuery: { getDayTotal } });
+      open({ usageQuery: { getDayTotal, getGroupTotal } });
     });
 
     it('loads a token’s day total once, before it judges the budget', async () => {

@@ -3,19 +3,18 @@ import type { Service, ServiceRuntime } from '@gateway/lifecycle';
 import { peerChannels } from '@gateway/lifecycle/transport';
 import { type LimitStore, MemoryLimitStore } from '@gateway/limits';
 import { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
-import type { Client } from '@gateway/rpc';
 import { type Clock, systemClock } from '@gateway/time';
 import { type LimiterConfig, readStandAloneLimiterConfig, type StandAloneLimiterConfig } from './config.ts';
-import { DayTotals } from './ledger/day-totals.ts';
+import { CounterTotals, type LedgerReader } from './ledger/counter-totals.ts';
 import { createLimiterMetrics } from './metrics.ts';
 import { limiterRoutes } from './routes.ts';
 
 export interface LimiterPeers {
   /**
-   * Where day totals of `token:<id>` keys are loaded from when the store has lost them. Without it
-   * they start at zero.
+   * Where totals of `token:<id>` and `group:<id>` keys are loaded from when the store has lost them.
+   * Without it they start at zero.
    */
-  readonly usageQuery?: Pick<Client<typeof UsageQueryService>, 'getDayTotal'> | undefined;
+  readonly usageQuery?: LedgerReader | undefined;
 }
 
 export interface LimiterParts {
@@ -29,23 +28,26 @@ export function createLimiterService(
   config: LimiterConfig,
   { usageQuery }: LimiterPeers,
   runtime: ServiceRuntime,
-  { clock = systemClock, store = new MemoryLimitStore({ clock, maxKeys: config.memoryMaxKeys }) }: LimiterParts = {},
+  {
+    clock = systemClock,
+    store = new MemoryLimitStore({ clock, maxKeys: config.memoryMaxKeys, reservationMs: config.reservationMs }),
+  }: LimiterParts = {},
 ): Service {
   const metrics = createLimiterMetrics(runtime.metrics);
   const parts = { store, usageQuery, clock, metrics, logger: runtime.logger, everyMs: config.reconcileEveryMs };
-  const dayTotals = new DayTotals(parts);
+  const totals = new CounterTotals(parts);
   const draining = new AbortController();
   return {
-    routes: limiterRoutes({ store, dayTotals, clock, metrics }, draining.signal),
+    routes: limiterRoutes({ store, totals, clock, metrics }, draining.signal),
     async start() {
       await store.start?.();
-      dayTotals.start();
+      totals.start();
     },
     notReady: async () => store.notReady?.(),
     drain: async () => draining.abort(),
     async [Symbol.asyncDispose]() {
       draining.abort();
-      dayTotals[Symbol.dispose]();
+      totals[Symbol.dispose]();
     },
   };
 }

@@ -1,4 +1,4 @@
-import { type Heartbeat, type LimitStore, MemoryLimitStore } from '@gateway/limits';
+import { type CounterName, type Heartbeat, type LimitStore, MemoryLimitStore } from '@gateway/limits';
 import type { Clock } from '@gateway/time';
 
 /**
@@ -48,12 +48,20 @@ export class FlakyStore implements LimitStore {
     return this.#unlessAway(() => this.#server.memory.settle(...parameters));
   }
 
-  pendingIds(key: string, day: string) {
-    return this.#unlessAway(() => this.#server.memory.pendingIds(key, day));
+  reserve(...parameters: Parameters<LimitStore['reserve']>) {
+    return this.#unlessAway(() => this.#server.memory.reserve(...parameters));
   }
 
-  reloadDay(...parameters: Parameters<LimitStore['reloadDay']>) {
-    return this.#unlessAway(() => this.#server.memory.reloadDay(...parameters));
+  renew(...parameters: Parameters<LimitStore['renew']>) {
+    return this.#unlessAway(() => this.#server.memory.renew(...parameters));
+  }
+
+  pendingIds(counter: CounterName) {
+    return this.#unlessAway(() => this.#server.memory.pendingIds(counter));
+  }
+
+  reload(...parameters: Parameters<LimitStore['reload']>) {
+    return this.#unlessAway(() => this.#server.memory.reload(...parameters));
   }
 
   heartbeat(beat: Heartbeat) {

@@ -384,7 +384,8 @@ describe.each([
         kind: 'admitted',
         status: { requests: { remaining: 0 } },
       });
-      expect(await opened.store.settle({ ...request, localDay: today, tokens: 3 })).toMatchObject({
+      const { hasLedger, requestId } = request;
+      expect(await opened.store.settle({ key, hasLedger, requestId, localDay: today, tokens: 3 })).toMatchObject({
         usedTokens: 3,
       });
     }

@@ -1,5 +1,12 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt';
-import type { Decision, LimitStore, OwnAdmission, Settlement } from '@gateway/limits';
+import {
+  type Decision,
+  daySpan,
+  type LedgerTotal,
+  type LimitStore,
+  type OwnAdmission,
+  type Settlement,
+} from '@gateway/limits';
 import { CostKind, LimitName, type LimitStatus, type RequestWindow } from '@gateway/proto/limiter/v1/limit_pb.js';
 import type { LocalDay } from '@gateway/time';
 
@@ -44,11 +51,11 @@ export class PlainStore<Store extends LimitStore = LimitStore> {
   }
 
   pendingIds(key: string, day: LocalDay, pauseMs: number) {
-    return this.store.pendingIds(key, day, pauseMs);
+    return this.store.pendingIds({ key, span: daySpan(day) }, pauseMs);
   }
 
-  reloadDay(...parameters: Parameters<LimitStore['reloadDay']>) {
-    return this.store.reloadDay(...parameters);
+  reloadDay(key: string, day: LocalDay, total: LedgerTotal) {
+    return this.store.reload({ key, span: daySpan(day) }, total);
   }
 
   heartbeat(group: string, replicaId: string, lastAnsweredAtMs?: number) {
@@ -61,9 +68,9 @@ export class PlainStore<Store extends LimitStore = LimitStore> {
   }
 }
 
-export function plainDecision({ status, refusal, needsDayTotal }: Decision) {
+export function plainDecision({ status, refusal, unloaded }: Decision) {
   if (status === undefined) throw new Error('a decision without a status');
-  if (needsDayTotal) return { kind: 'day_total_unknown' as const, localDay: status.localDay };
+  if (unloaded !== undefined) return { kind: 'day_total_unknown' as const, localDay: status.localDay };
   if (refusal === undefined) return { kind: 'admitted' as const, status: plainStatus(status) };
   const limit = refusal.limit === LimitName.TOKENS_PER_DAY ? 'tokens_per_day' : 'requests_per_minute';
   const retryAtMs = refusal.retryAt && timestampMs(refusal.retryAt);

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import type { DayTotal, LedgerTotal, LimitStore } from '@gateway/limits';
+import type { LedgerTotal, SettledTotals } from '@gateway/limits';
 import { testBackends } from '@gateway/testkit';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { describe, expect, it } from 'vitest';
+import type { PlainStore } from './plain-store.ts';
 import { openMemoryStore, openRedisStore } from './store-under-test.ts';
 
 const isLong = process.env.FAULTS === 'long';
@@ -33,7 +34,7 @@ type Schedule = typeof schedule extends fc.Arbitrary<infer S> ? S : never;
 const tokensOf = (id: string) => 2 ** Number(id.slice('request-'.length));
 
 interface Counter {
-  readonly store: Pick<LimitStore, 'settle' | 'pendingIds' | 'reloadDay'>;
+  readonly store: Pick<PlainStore, 'settle' | 'pendingIds' | 'reloadDay'>;
   readonly key: string;
   readonly advanceMs: (ms: number) => void;
   /** Erases the store's memory. */
@@ -75,7 +76,7 @@ class Reloads {
    * Like `run`, but each request settles once, and reaches the ledger after that or without it.
    * Calls `look` after each step.
    */
-  async runInOrder(steps: Schedule, look: (counted: DayTotal, hasForgotten: boolean) => void): Promise<void> {
+  async runInOrder(steps: Schedule, look: (counted: SettledTotals, hasForgotten: boolean) => void): Promise<void> {
     let hasForgotten = false;
     for (const one of steps) {
       // More would make the sums inexact.

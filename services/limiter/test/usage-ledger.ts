@@ -1,8 +1,8 @@
 import { create } from '@bufbuild/protobuf';
-import { GetDayTotalResponseSchema } from '@gateway/proto/usage/v1/usage_service_pb.js';
+import { GetDayTotalResponseSchema, GetGroupTotalResponseSchema } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import type { LimiterPeers } from '../src/service.ts';
 
-/** A usage service with a ledger that a test fills: for one token, on one day. */
+/** A usage service with a ledger that a test fills: for one token or group, on one day. A token costs a millionth. */
 export class UsageLedger {
   readonly #tokens = new Map<string, number>();
   /** The highest number of ids in one query. */
@@ -21,6 +21,13 @@ export class UsageLedger {
       this.mostAsked = Math.max(this.mostAsked, requestIds.length);
       return create(GetDayTotalResponseSchema, {
         totalTokens: BigInt(this.total),
+        includedRequestIds: requestIds.filter((id) => this.#tokens.has(id)),
+      });
+    },
+    getGroupTotal: async ({ requestIds = [] }) => {
+      return create(GetGroupTotalResponseSchema, {
+        totalTokens: BigInt(this.total),
+        costMicros: BigInt(this.total),
         includedRequestIds: requestIds.filter((id) => this.#tokens.has(id)),
       });
     },

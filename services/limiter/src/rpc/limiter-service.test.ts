@@ -8,7 +8,7 @@ import { type AdmitStreamRequest, AdmitStreamRequestSchema } from '@gateway/prot
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { systemClock } from '@gateway/time';
 import { describe, expect, it } from 'vitest';
-import { DayTotals } from '../ledger/day-totals.ts';
+import { CounterTotals } from '../ledger/counter-totals.ts';
 import { createLimiterMetrics } from '../metrics.ts';
 import { admitStream } from './limiter-service.ts';
 
@@ -50,8 +50,8 @@ function limiter() {
   const [clock, metrics] = [systemClock, createLimiterMetrics(new Metrics())];
   const store = new MemoryLimitStore({ clock, maxKeys: 10 });
   const logger = createLogger('limiter', 'silent');
-  const dayTotals = new DayTotals({ store, clock, metrics, logger, usageQuery: undefined, everyMs: 10_000 });
-  return { store, dayTotals, clock, metrics };
+  const totals = new CounterTotals({ store, clock, metrics, logger, usageQuery: undefined, everyMs: 10_000 });
+  return { store, totals, clock, metrics };
 }
 
 function collectGarbage(): void {

@@ -1,7 +1,16 @@
 import { create } from '@bufbuild/protobuf';
 import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
-import { GatewayError } from '@gateway/errors';
-import { type Check, type Decision, dayForgottenAtMs, slicesOf } from '@gateway/limits';
+import {
+  budgetSpan,
+  type Check,
+  type CounterName,
+  countersOf,
+  type Decision,
+  daySpan,
+  type RunningRequest,
+  slicesOf,
+  subjectsOf,
+} from '@gateway/limits';
 import { CostKind, LimitName, LimitStatusSchema } from '@gateway/proto/limiter/v1/limit_pb.js';
 import type {
   AdmitRequest,
@@ -9,77 +18,158 @@ import type {
   HeartbeatRequest,
   LimiterService,
   PeekRequest,
+  RenewRequest,
+  ReserveRequest,
+  RunningRequest as RunningRequestMessage,
   SettleRequest,
 } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import type { Caller, Handlers } from '@gateway/rpc';
-import { addLocalDays, isLocalDay, type LocalDay, localDayOf } from '@gateway/time';
+import { localDayOf } from '@gateway/time';
 import type { Limiter } from '../limiter.ts';
-import { countedGroup, countedKey } from './caller-keys.ts';
+import { countedGroup } from './caller-keys.ts';
+import {
+  checkCostKind,
+  checkEntries,
+  checkText,
+  readAmount,
+  readGroup,
+  readKey,
+  readLimits,
+  readLocalDay,
+  readOpenDay,
+  readPeriod,
+} from './read-terms.ts';
 
 /** Handlers of `gateway.limiter.v1.LimiterService`. Streams end when `draining` is aborted. */
 export function limiterHandlers(limiter: Limiter, draining: AbortSignal): Handlers<typeof LimiterService> {
   return {
     admit: (request, { caller }) => admit(limiter, request, caller),
     settle: (request, { caller }) => settle(limiter, request, caller),
+    reserve: (request, { caller }) => reserve(limiter, request, caller),
+    renew: (request, { caller }) => renew(limiter, request, caller),
     peek: (request, { caller }) => peek(limiter, request, caller),
     heartbeat: (request, { caller }) => heartbeat(limiter, request, caller),
     admitStream: (requests, { caller }) => admitStream(limiter, requests, draining, caller),
   };
 }
 
-/** Decides both limits of one request. */
+/** Decides all limits of one request. */
 async function admit(limiter: Limiter, request: AdmitRequest, caller: Caller | undefined): Promise<Decision> {
-  const { requestId, limits, costKind } = request;
+  const { requestId, costKind } = request;
   const key = readKey(request.key, caller);
   checkText('request_id', requestId, 100);
   checkCostKind(costKind);
-  return decide(limiter, { key, requestId, costKind, limits });
+  return decide(limiter, { ...termsOf(request, key, caller), requestId, costKind });
 }
 
-/** Reads both limits and changes nothing. */
-async function peek(limiter: Limiter, { key: given, limits }: PeekRequest, caller: Caller | undefined) {
-  const key = readKey(given, caller);
-  const { status } = await decide(limiter, { key, limits, requestId: '', costKind: CostKind.REQUEST_ONLY });
-  return { status };
+/** Reads all limits and changes nothing. */
+async function peek(limiter: Limiter, request: PeekRequest, caller: Caller | undefined) {
+  const terms = termsOf(request, readKey(request.key, caller), caller);
+  const { status, groupStatus } = await decide(limiter, {
+    ...terms,
+    requestId: '',
+    costKind: CostKind.REQUEST_ONLY,
+  });
+  return { status, groupStatus };
 }
 
-/** Asks the store, which may need the day's total from the ledger first. */
-async function decide({ store, dayTotals, clock, metrics }: Limiter, check: Check): Promise<Decision> {
-  const { key, requestId, limits: { requestsPerMinute, tokensPerDay } = {} } = check;
-  if (tokensPerDay !== undefined) readAmount('limits.tokens_per_day', tokensPerDay);
-  else if (requestsPerMinute === undefined) {
+function termsOf({ limits, group }: Pick<AdmitRequest, 'limits' | 'group'>, key: string, caller: Caller | undefined) {
+  const read = { key, limits: readLimits('limits', limits, key) };
+  return group === undefined ? read : { ...read, group: readGroup(group, caller) };
+}
+
+/** Asks the store, which may need totals from the ledger first. */
+async function decide({ store, totals, clock, metrics }: Limiter, check: Check): Promise<Decision> {
+  if (!subjectsOf(check).some(({ limits }) => isLimited(limits))) {
     return { status: create(LimitStatusSchema, { localDay: localDayOf(clock.nowMs()) }) };
   }
-  const decision = await dayTotals.ask(key, (hasLedger) => store.admit({ ...check, hasLedger }));
+  const decision = await totals.ask(check, (covered) => store.admit(covered));
   const { status, refusal } = decision;
-  if (requestId !== '')
+  if (check.requestId !== '')
     metrics.decisions.inc({ decision: refusal === undefined ? 'admitted' : refusedBy[refusal.limit] });
-  if (tokensPerDay !== undefined && status !== undefined) dayTotals.noteUse(key, status.localDay);
+  if (status === undefined) return decision;
+  for (const subject of subjectsOf(check)) {
+    for (const counter of countersOf(subject, status.localDay)) totals.noteUse(counter);
+  }
   return decision;
 }
 
-const refusedBy = {
+function isLimited({ requestsPerMinute, tokensPerDay, concurrentRequests, budget }: Check['limits'] = {}): boolean {
+  return [requestsPerMinute, tokensPerDay, concurrentRequests, budget].some((limit) => limit !== undefined);
+}
+
+const refusedBy: Readonly<Record<LimitName, string>> = {
   [LimitName.UNSPECIFIED]: 'unspecified',
   [LimitName.REQUESTS_PER_MINUTE]: 'requests_per_minute',
   [LimitName.TOKENS_PER_DAY]: 'tokens_per_day',
+  [LimitName.GROUP_REQUESTS_PER_MINUTE]: 'group_requests_per_minute',
+  [LimitName.GROUP_TOKENS_PER_DAY]: 'group_tokens_per_day',
+  [LimitName.BUDGET]: 'budget',
+  [LimitName.CONCURRENCY]: 'concurrency',
 };
 
-/** Adds the tokens to their day and returns the day's total. */
-async function settle({ store, dayTotals, clock }: Limiter, request: SettleRequest, caller: Caller | undefined) {
+/** Reserves what a request can cost. */
+async function reserve({ store, clock, metrics }: Limiter, request: ReserveRequest, caller: Caller | undefined) {
   const { requestId } = request;
   const key = readKey(request.key, caller);
   checkText('request_id', requestId, 100);
-  const localDay = readLocalDay(request.localDay);
+  const { localDay, isOver } = readOpenDay(request.localDay, clock.nowMs());
+  const costMicros = readAmount('cost_micros', request.costMicros);
+  const terms = termsOf(request, key, caller);
+  if (isOver) return {};
+  const refusal = await store.reserve({ ...terms, requestId, localDay, costMicros });
+  if (refusal !== undefined) metrics.decisions.inc({ decision: refusedBy[refusal.limit] });
+  return { refusal };
+}
+
+/** Adds what a request used to its counters, and returns their values. */
+async function settle({ store, totals, clock }: Limiter, request: SettleRequest, caller: Caller | undefined) {
+  const { requestId, ended } = request;
+  const key = readKey(request.key, caller);
+  checkText('request_id', requestId, 100);
+  const { localDay, isOver } = readOpenDay(request.localDay, clock.nowMs());
   const tokens = readAmount('tokens', request.tokens);
-  const state = dayState(localDay, clock.nowMs());
-  if (state === 'future') throw new GatewayError('invalid_request', 'local_day is in the future.');
-  // The budget of that day no longer limits anything, and its counter is gone.
-  if (state === 'over') return { usedTokens: request.tokens };
-  const total = await store.settle({ key, requestId, localDay, tokens, hasLedger: dayTotals.covers(key) });
-  dayTotals.noteUse(key, localDay);
+  const costMicros = readAmount('cost_micros', request.costMicros);
+  const terms = totals.covered(termsOf(request, key, caller));
+  // The limits of that day no longer limit anything, and its counters are gone.
+  if (isOver) return { usedTokens: request.tokens };
+  const total = await store.settle({ ...terms, requestId, localDay, tokens, costMicros, ended });
+  const ofKey = { key, groupKey: terms.group?.key, span: daySpan(localDay) };
+  const counted = subjectsOf(terms).flatMap((subject) => countersOf(subject, localDay));
+  for (const counter of terms.limits === undefined ? [ofKey, ...counted] : counted) totals.noteUse(counter);
   // Loaded now, because otherwise the next admission would have to wait for it.
-  const loaded = total.isLoaded ? undefined : await dayTotals.load(key, localDay);
-  return { usedTokens: BigInt(loaded?.usedTokensAfter ?? total.usedTokens) };
+  const load = async (isMissing: boolean, counter: CounterName) => (isMissing ? totals.load(counter) : undefined);
+  const [loaded] = await Promise.all([
+    load(!total.isLoaded, ofKey),
+    ...(total.unloaded ?? []).map((counter) => load(true, counter)),
+  ]);
+  return {
+    usedTokens: BigInt(loaded?.usedTokensAfter ?? total.usedTokens),
+    groupUsedTokens: BigInt(total.groupUsedTokens ?? 0),
+    groupSpentMicros: BigInt(total.groupSpentMicros ?? 0),
+  };
+}
+
+/** Keeps the places and reservations of running requests. */
+async function renew({ store }: Limiter, { running }: RenewRequest, caller: Caller | undefined) {
+  checkEntries('running', running);
+  await store.renew(running.map((each) => readRunning(each, caller)));
+  return {};
+}
+
+function readRunning(running: RunningRequestMessage, caller: Caller | undefined): RunningRequest {
+  const { requestId, inKey, inGroup, budgetPeriod, localDay } = running;
+  checkText('request_id', requestId, 100);
+  const micros = readAmount('reserved_micros', running.reservedMicros);
+  const budget = () => budgetSpan(readPeriod('budget_period', budgetPeriod), readLocalDay(localDay));
+  return {
+    key: readKey(running.key, caller),
+    groupKey: running.groupKey === '' ? undefined : readKey(running.groupKey, caller),
+    requestId,
+    inKey,
+    inGroup,
+    reserved: micros === 0 ? undefined : { micros, span: budget() },
+  };
 }
 
 /**
@@ -88,12 +178,11 @@ async function settle({ store, dayTotals, clock }: Limiter, request: SettleReque
  */
 async function heartbeat({ store }: Limiter, request: HeartbeatRequest, caller: Caller | undefined) {
   const { group, replicaId, admissions, lastAnsweredAt } = request;
-  if (admissions.length > 1_000) {
-    throw new GatewayError('invalid_request', 'admissions must have at most 1000 entries.');
-  }
-  const counted = admissions.map(({ key, requestId, ageMs }) => {
+  checkEntries('admissions', admissions);
+  const counted = admissions.map(({ key, groupKey, requestId, ageMs }) => {
     checkText('request_id', requestId, 100);
-    return { key: readKey(key, caller), requestId, ageMs };
+    const ofGroup = groupKey === '' ? {} : { groupKey: readKey(groupKey, caller) };
+    return { key: readKey(key, caller), ...ofGroup, requestId, ageMs };
   });
   checkText('group', group, 100);
   checkText('replica_id', replicaId, 100);
@@ -154,45 +243,4 @@ function nextUntil<T>(stop: AbortSignal, iterator: AsyncIterator<T>): Promise<It
     const release = () => stop.removeEventListener('abort', end);
     iterator.next().then(resolve, reject).finally(release);
   });
-}
-
-/** The key under which a caller's key is counted. */
-export function readKey(key: string, caller: Caller | undefined): string {
-  checkText('key', key, 200);
-  return countedKey(key, caller);
-}
-
-/** @throws GatewayError `invalid_request`, like all these functions. */
-export function checkText(name: string, text: string, maxBytes: number): void {
-  if (text !== '' && Buffer.byteLength(text) <= maxBytes) return;
-  throw new GatewayError('invalid_request', `${name} must have 1 to ${maxBytes} bytes.`);
-}
-
-function checkCostKind(costKind: CostKind): void {
-  if (costKind in CostKind) return;
-  throw new GatewayError('invalid_request', `cost_kind ${costKind} is unknown.`);
-}
-
-/** Reads a number of tokens. */
-function readAmount(name: string, amount: bigint): number {
-  // A number that is not exact is not a safe integer either.
-  const number = Number(amount);
-  if (number >= 0 && Number.isSafeInteger(number)) return number;
-  throw new GatewayError('invalid_request', `${name} must be from 0 to ${Number.MAX_SAFE_INTEGER}.`);
-}
-
-export function readLocalDay(text: string): LocalDay {
-  if (isLocalDay(text)) return text;
-  throw new GatewayError('invalid_request', 'local_day must be a day such as 2026-11-20.');
-}
-
-/**
- * Whether the tokens of that day still matter (`open`), no longer limit anything (`over`), or can't
- * exist yet (`future`).
- */
-export function dayState(day: LocalDay, nowMs: number): 'open' | 'over' | 'future' {
-  const today = localDayOf(nowMs);
-  // A caller's clock may already be past midnight, so tomorrow is accepted.
-  if (day > today && day > addLocalDays(today, 1)) return 'future';
-  return nowMs < dayForgottenAtMs(day) ? 'open' : 'over';
 }

@@ -1,3 +1,4 @@
+import { daySpan } from '@gateway/limits';
 import { createLogger } from '@gateway/telemetry';
 import { ManualClock } from '@gateway/time';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -265,7 +266,7 @@ describe('a store whose remote goes away', () => {
 
   it('starts from a total that was put right downwards, too', async () => {
     await settle('a', 90, true);
-    await remote.reloadDay('key', today, { totalTokens: 90, includedIds: [], missingIds: ['a'] });
+    await remote.reload({ key: 'key', span: daySpan(today) }, { totalTokens: 90, includedIds: [], missingIds: ['a'] });
     await admit('b');
     await store.reloadDay('key', today, { totalTokens: 90, includedIds: ['a'], missingIds: [] });
     clock.advanceMs(1_000);
@@ -327,7 +328,7 @@ describe('a store whose remote goes away', () => {
     await settle('a', 20, true);
     remote.away = 'no';
     await vi.advanceTimersByTimeAsync(250);
-    await remote.reloadDay('key', today, { totalTokens: 20, includedIds: [], missingIds: ['a'] });
+    await remote.reload({ key: 'key', span: daySpan(today) }, { totalTokens: 20, includedIds: [], missingIds: ['a'] });
     expect(await usedIn(new PlainStore(remote))).toBe(40);
     expect(await store.pendingIds('key', today, 1)).toEqual(['a']);
     await store.reloadDay('key', today, { totalTokens: 20, includedIds: ['a'], missingIds: [] });

@@ -1,8 +1,14 @@
 import { GatewayError } from '@gateway/errors';
 import type { ServiceRuntime } from '@gateway/lifecycle';
-import { FallbackLimits, type LedgerTotal, type LimitStore, type ReloadedDay } from '@gateway/limits';
+import {
+  type CounterName,
+  FallbackLimits,
+  type LedgerTotal,
+  type LimitStore,
+  type ReloadedCounter,
+} from '@gateway/limits';
 import type { Logger } from '@gateway/telemetry';
-import { type Clock, type LocalDay, systemClock } from '@gateway/time';
+import { type Clock, systemClock } from '@gateway/time';
 import type { LimiterConfig, StandAloneLimiterConfig } from '../config.ts';
 import { createLimiterMetrics, type LimiterMetrics, reasonOf } from '../metrics.ts';
 import { RedisLimitStore } from './redis-limit-store.ts';
@@ -16,8 +22,10 @@ export function openSharedLimitStore(
   { logger, metrics }: ServiceRuntime,
   resources: AsyncDisposableStack,
 ): LimitStore {
-  const { redis: settings, redisTimeoutMs: timeoutMs } = config;
-  const remote = resources.use(new RedisLimitStore({ settings, timeoutMs, clock: systemClock, logger, metrics }));
+  const { redis: settings, redisTimeoutMs: timeoutMs, reservationMs } = config;
+  const remote = resources.use(
+    new RedisLimitStore({ settings, timeoutMs, reservationMs, clock: systemClock, logger, metrics }),
+  );
   const parts = { remote, clock: systemClock, metrics: createLimiterMetrics(metrics), logger };
   const store = resources.use(new FallbackLimitStore({ ...parts, ...config, maxKept: config.memoryMaxKeys }));
   remote.onReconnected(() => void store.remind());
@@ -66,17 +74,17 @@ export class FallbackLimitStore extends FallbackLimits<LimitStore> implements Li
    * Only shared counters are reloaded repeatedly. Those of an outage end with it, and are loaded
    * once.
    */
-  pendingIds(key: string, day: LocalDay, pauseMs: number): Promise<readonly string[] | undefined> {
-    const alone = async () => (pauseMs === 0 ? this.local.pendingIds(key, day) : undefined);
-    return this.ask(alone, () => this.remote.pendingIds(key, day, pauseMs));
+  pendingIds(counter: CounterName, pauseMs: number): Promise<readonly string[] | undefined> {
+    const alone = async () => (pauseMs === 0 ? this.local.pendingIds(counter) : undefined);
+    return this.ask(alone, () => this.remote.pendingIds(counter, pauseMs));
   }
 
-  reloadDay(key: string, day: LocalDay, total: LedgerTotal): Promise<ReloadedDay> {
+  reload(counter: CounterName, total: LedgerTotal): Promise<ReloadedCounter> {
     const alone = () => {
       // An operator's correction applies to the shared counter.
       if (total.force) throw new GatewayError('internal_error', 'The shared store is unreachable.');
-      return this.local.reloadDay(key, day, total);
+      return this.local.reload(counter, total);
     };
-    return this.ask(alone, () => this.remote.reloadDay(key, day, total));
+    return this.ask(alone, () => this.remote.reload(counter, total));
   }
 }

@@ -1,22 +1,27 @@
-import { readFileSync } from 'node:fs';
 import {
   type Check,
-  type DayTotal,
+  type CounterName,
   type Decision,
   dayForgottenAtMs,
+  daySpan,
   decisionOf,
   type Heartbeat,
+  isPlain,
   type LedgerTotal,
   type LimitStore,
   maxPendingIds,
+  nameOf,
   type OwnAdmission,
-  type ReloadedDay,
+  type ReloadedCounter,
   type ReplicaPlace,
+  type Reservation,
+  type RunningRequest,
   replicaSilenceMs,
+  type SettledTotals,
   type Settlement,
   undecided,
 } from '@gateway/limits';
-import { CostKind } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { CostKind, type Refusal } from '@gateway/proto/limiter/v1/limit_pb.js';
 import {
   connectTimeoutMs,
   onReconnected,
@@ -24,8 +29,6 @@ import {
   type RedisOperation,
   type RedisSettings,
   redisOperations,
-  runScript,
-  scriptOf,
   within,
 } from '@gateway/redis';
 import type { Logger, Metrics } from '@gateway/telemetry';
@@ -37,6 +40,9 @@ import {
   startOfLocalDayMs,
   yieldToEventLoop,
 } from '@gateway/time';
+import { instantOf, RedisGroupLimits } from './redis-group-limits.ts';
+import { counterKeys, redisKeys } from './redis-keys.ts';
+import { RedisScripts } from './redis-scripts.ts';
 
 export interface RedisLimitStoreOptions {
   readonly settings: RedisSettings;
@@ -46,6 +52,8 @@ export interface RedisLimitStoreOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** How long a reservation is kept that is not settled. Default: an hour. */
+  readonly reservationMs?: number;
   /** For tests only: replaces Redis' clock in every script. */
   readonly redisClock?: Clock;
   /** For tests only. */
@@ -54,15 +62,6 @@ export interface RedisLimitStoreOptions {
 
 /** Redis does nothing else while it decides this many. */
 const maxBatch = 100;
-
-/** All keys of one call share a hash tag, so that a cluster accepts each script. */
-const scripts = {
-  admit: readScript(new URL('./admit.lua', import.meta.url)),
-  settle: readScript(new URL('./settle.lua', import.meta.url)),
-  reloadDay: readScript(new URL('./reload-day.lua', import.meta.url)),
-  recordAdmissions: readScript(new URL('./record-admissions.lua', import.meta.url)),
-  heartbeat: readScript(new URL('./heartbeat.lua', import.meta.url)),
-};
 
 /**
  * Windows and counters that all limiters share, by Redis' clock. Each operation on a key is one
@@ -78,6 +77,8 @@ export class RedisLimitStore implements LimitStore, AsyncDisposable {
   readonly #options: RedisLimitStoreOptions;
   readonly #redis: ReturnType<typeof openRedis>;
   readonly #operation: RedisOperation;
+  readonly #scripts: RedisScripts;
+  readonly #groups: RedisGroupLimits;
   readonly #maxPendingIds: number;
   /** Checks of this turn of the event loop, which share a script. */
   readonly #batches = new Map<string, Batch>();
@@ -90,6 +91,9 @@ export class RedisLimitStore implements LimitStore, AsyncDisposable {
     const onFault = (reason: string) => options.logger.warn({ reason }, 'connection to Redis failed');
     this.#redis = openRedis({ ...options, isRepeatable: true, onFault });
     this.#operation = redisOperations(options.metrics);
+    const { timeoutMs, redisClock, reservationMs = 3_600_000 } = options;
+    this.#scripts = new RedisScripts({ redis: this.#redis, operation: this.#operation, timeoutMs, redisClock });
+    this.#groups = new RedisGroupLimits(this.#scripts, reservationMs);
   }
 
   /** Calls the listener when Redis may have lost its latest writes. */
@@ -100,7 +104,7 @@ export class RedisLimitStore implements LimitStore, AsyncDisposable {
   /** Connects. Fails when Redis is not reachable; the connection is retried in the background. */
   async start(): Promise<void> {
     await this.#operation('connect', () => within(connectTimeoutMs, this.#redis.connect()));
-    const memory = await this.#inTime('info', () => this.#redis.info('memory')).catch(() => '');
+    const memory = await this.#scripts.inTime('info', () => this.#redis.info('memory')).catch(() => '');
     const policy = /^maxmemory_policy:(\S+)/m.exec(memory)?.[1];
     // An evicted key is a limit that is silently forgotten.
     if (policy !== undefined && policy !== 'noeviction') {
@@ -110,6 +114,7 @@ export class RedisLimitStore implements LimitStore, AsyncDisposable {
   }
 
   async admit(check: Check): Promise<Decision> {
+    if (!isPlain(check)) return this.#onLocalDay((localDay) => this.#groups.admit(check, localDay));
     // A cluster accepts a script for one hash tag only.
     const name = this.#options.settings.place.kind === 'cluster' ? check.key : '';
     const batch = this.#batches.get(name) ?? this.#openBatch(name);
@@ -120,38 +125,56 @@ export class RedisLimitStore implements LimitStore, AsyncDisposable {
     return decision;
   }
 
-  async settle({ key, requestId, localDay, tokens, hasLedger }: Settlement): Promise<DayTotal> {
-    const { counter, pending, settled } = redisKeys(key, localDay);
+  reserve(reservation: Reservation): Promise<Refusal | undefined> {
+    return this.#groups.reserve(reservation);
+  }
+
+  renew(running: readonly RunningRequest[]): Promise<void> {
+    return this.#groups.renew(running);
+  }
+
+  async settle(settlement: Settlement): Promise<SettledTotals> {
+    const { key, requestId, localDay, tokens, hasLedger, ended = false, limits } = settlement;
+    const isCounted = limits === undefined || limits.tokensPerDay !== undefined;
+    if (!isPlain(settlement) || ended || !isCounted) return this.#groups.settle(settlement, this.#maxPendingIds);
+    const { counter, pending, settled } = counterKeys({ key, span: daySpan(localDay) });
     const terms = [requestId, tokens, hasLedger ? 1 : 0, this.#maxPendingIds, ...this.#lifetimeOf(localDay)];
-    const [usedTokens = 0, isLoaded] = await this.#run('settle', [counter, pending, settled], terms);
+    const [usedTokens = 0, isLoaded] = await this.#scripts.run('settle', [counter, pending, settled], terms);
     return { usedTokens, isLoaded: isLoaded === 1 };
   }
 
-  async pendingIds(key: string, day: LocalDay, pauseMs: number): Promise<readonly string[] | undefined> {
-    const { pending, reload } = redisKeys(key, day);
+  async pendingIds(counter: CounterName, pauseMs: number): Promise<readonly string[] | undefined> {
+    const { pending, reload, reservedUntil } = counterKeys(counter);
     const isPaused = async () => pauseMs > 0 && (await this.#redis.set(reload, '', 'PX', pauseMs, 'NX')) === null;
-    const read = async () => ((await isPaused()) ? undefined : this.#redis.hkeys(pending));
-    return this.#inTime('pendingIds', read);
+    const ids = async () => {
+      if (counter.span.unit === 'tokens') return this.#redis.hkeys(pending);
+      const both = [this.#redis.hkeys(pending), this.#redis.zrange(reservedUntil, 0, `${maxPendingIds - 1}`)];
+      return (await Promise.all(both)).flat().slice(0, maxPendingIds);
+    };
+    return this.#scripts.inTime('pendingIds', async () => ((await isPaused()) ? undefined : ids()));
   }
 
-  async reloadDay(key: string, day: LocalDay, total: LedgerTotal): Promise<ReloadedDay> {
+  async reload(name: CounterName, total: LedgerTotal): Promise<ReloadedCounter> {
     const { totalTokens, includedIds, missingIds, force, isTentative } = total;
-    const { counter, pending } = redisKeys(key, day);
-    const terms = [totalTokens, force ? 1 : 0, this.#maxPendingIds, ...this.#lifetimeOf(day)];
+    const { counter, pending, settled, reserved, reservedUntil } = counterKeys(name);
+    const { unit, lastDay } = name.span;
+    const keys = [counter, pending, ...(unit === 'tokens' ? [] : [reserved, reservedUntil, settled])];
+    const terms = [totalTokens, force ? 1 : 0, this.#maxPendingIds, ...this.#lifetimeOf(lastDay)];
     const ids = [isTentative ? 1 : 0, includedIds.length, ...includedIds, ...missingIds];
-    const numbers = await this.#run('reloadDay', [counter, pending], [...terms, ...ids]);
+    const numbers = await this.#scripts.run('reload', keys, [...terms, ...ids]);
     const [before, usedTokensAfter = 0, pendingTokens = 0, unaskedTokens = 0] = numbers;
     return { usedTokensBefore: instantOf(before), usedTokensAfter, pendingTokens, unaskedTokens };
   }
 
   async heartbeat({ group, replicaId, admissions, lastAnsweredAtMs }: Heartbeat): Promise<ReplicaPlace> {
-    const record = ([key, ofKey]: readonly [string, readonly OwnAdmission[]]) => {
+    const record = (ofKey: readonly OwnAdmission[]) => {
+      const windows = ofKey.slice(0, 1).map((admission) => redisKeys(admission).window);
       const entries = ofKey.flatMap(({ requestId, ageMs }) => [requestId, ageMs]);
-      return this.#run('recordAdmissions', [redisKeys(key, '').window], [this.#testTime(), ...entries]);
+      return this.#scripts.run('recordAdmissions', windows, [this.#scripts.testTime, ...entries]);
     };
-    await Promise.all([...Map.groupBy(admissions, ({ key }) => key)].map(record));
-    const terms = [replicaId, replicaSilenceMs, lastAnsweredAtMs ?? '', this.#testTime()];
-    const numbers = await this.#run('heartbeat', [`rl:replicas:${group}`], terms);
+    await Promise.all([...Map.groupBy(admissions, nameOf).values()].map(record));
+    const terms = [replicaId, replicaSilenceMs, lastAnsweredAtMs ?? '', this.#scripts.testTime];
+    const numbers = await this.#scripts.run('heartbeat', [`rl:replicas:${group}`], terms);
     const [replicas = 1, position = 0, longestSilenceMs = 0, answeredAtMs] = numbers;
     return { replicas, position, longestSilenceMs, answeredAtMs };
   }
@@ -173,38 +196,30 @@ export class RedisLimitStore implements LimitStore, AsyncDisposable {
 
   async #admitAll(checks: readonly Check[]): Promise<readonly Decision[]> {
     const terms = checks.flatMap(termsOf);
+    return this.#onLocalDay(async (localDay) => {
+      const span = daySpan(localDay);
+      const keys = checks.flatMap(({ key }) => [redisKeys({ key }).window, counterKeys({ key, span }).counter]);
+      const day = [startOfLocalDayMs(localDay), endOfLocalDayMs(localDay), this.#scripts.testTime];
+      const numbers = await this.#scripts.run('admit', keys, [...day, ...terms]);
+      if (numbers.length === 1) return numbers[0] ?? 0;
+      return checks.map((check, n) => decisionFrom(numbers.slice(6 * n, 6 * n + 6), check, localDay));
+    });
+  }
+
+  /** Calls with a guess of Redis' local day, and again when the answer is Redis' time. */
+  async #onLocalDay<T>(call: (localDay: LocalDay) => Promise<T | number>): Promise<T> {
     // Midnight may pass between a guess and its check.
     for (let guesses = 0; guesses < 3; guesses++) {
-      const localDay = localDayOf(this.#options.clock.nowMs() + this.#aheadMs);
-      const keys = checks.flatMap(({ key }) => [redisKeys(key, localDay).window, redisKeys(key, localDay).counter]);
-      const day = [startOfLocalDayMs(localDay), endOfLocalDayMs(localDay), this.#testTime()];
-      const numbers = await this.#run('admit', keys, [...day, ...terms]);
-      if (numbers.length > 1)
-        return checks.map((check, n) => decisionFrom(numbers.slice(6 * n, 6 * n + 6), check, localDay));
-      this.#aheadMs = (numbers[0] ?? 0) - this.#options.clock.nowMs();
+      const answer = await call(localDayOf(this.#options.clock.nowMs() + this.#aheadMs));
+      if (typeof answer !== 'number') return answer;
+      this.#aheadMs = answer - this.#options.clock.nowMs();
     }
     throw new Error('the clock of Redis jumps: the local day is unknown');
   }
 
-  async #run(name: keyof typeof scripts, keys: readonly string[], terms: readonly (string | number)[]) {
-    const reply = await this.#inTime(name, () => runScript(this.#redis, scripts[name], keys, terms));
-    // A script that only writes returns nothing.
-    const numbers = Array.isArray(reply) ? reply : [];
-    if (numbers.every((each) => typeof each === 'number')) return numbers as readonly number[];
-    throw new Error('a Redis script returned values that are not numbers');
-  }
-
-  #inTime<T>(name: string, call: () => Promise<T>): Promise<T> {
-    return this.#operation(name, () => within(this.#options.timeoutMs, call()));
-  }
-
   /** When a day is forgotten, and the time of a test. */
   #lifetimeOf(day: LocalDay) {
-    return [dayForgottenAtMs(day), this.#testTime()];
-  }
-
-  #testTime(): number | '' {
-    return this.#options.redisClock?.nowMs() ?? '';
+    return [dayForgottenAtMs(day), this.#scripts.testTime];
   }
 }
 
@@ -222,29 +237,7 @@ function termsOf({ requestId, limits, costKind, hasLedger }: Check): readonly (s
 /** Kinds: 1 total unknown, 2 admitted, 3 refused. */
 function decisionFrom(reply: readonly number[], check: Check, localDay: LocalDay): Decision {
   const [nowMs = 0, kind, count = 0, newest, freeing, usedTokens = 0] = reply;
-  if (kind === 1) return undecided(localDay);
+  if (kind === 1) return undecided(localDay, [{ key: check.key, span: daySpan(localDay) }]);
   const requests = { count, newestMs: instantOf(newest), freeingMs: instantOf(freeing) };
   return decisionOf(check, { nowMs, localDay, usedTokens, requests }, kind === 2);
-}
-
-function instantOf(replied = -1): number | undefined {
-  return replied === -1 ? undefined : replied;
-}
-
-/** All keys of one limited key share a hash tag: braces in it would end the tag early. */
-function redisKeys(key: string, day: LocalDay) {
-  const tag = /[%{}]/.test(key) ? key.replace(/[%{}]/g, encodeURIComponent) : key;
-  const counter = `rl:{${tag}}:d:${day}`;
-  return {
-    window: `rl:{${tag}}:m`,
-    counter,
-    pending: `${counter}:pending`,
-    settled: `${counter}:settled`,
-    reload: `${counter}:reload`,
-  };
-}
-
-function readScript(file: URL) {
-  const shared = new URL('./shared.lua', import.meta.url);
-  return scriptOf([shared, file].map((each) => readFileSync(each, 'utf8')).join('\n'));
 }

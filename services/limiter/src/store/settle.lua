@@ -8,25 +8,10 @@ local day_key, pending_key, settled_key = KEYS[1], KEYS[2], KEYS[3]
 local request_id, tokens, has_ledger = ARGV[1], ARGV[2], ARGV[3] == '1'
 local now = clock_ms(ARGV[6])
 
-local function is_new()
-  local settled = redis.call('ZSCORE', settled_key, request_id)
-  return (not settled or tonumber(settled) <= now - SETTLED_ID_MS)
-    and redis.call('HEXISTS', pending_key, request_id) == 0
-end
-
-if tokens ~= '0' and is_new() then
-  local lifetime = tonumber(ARGV[5]) - now
-  redis.call('ZREMRANGEBYSCORE', settled_key, '-inf', now - SETTLED_ID_MS)
-  redis.call('ZADD', settled_key, now, request_id)
-  redis.call('PEXPIRE', settled_key, SETTLED_ID_MS)
-  if redis.call('HINCRBY', day_key, 'settled', tokens) > MOST_TOKENS then
-    redis.call('HSET', day_key, 'settled', MOST_TOKENS)
-  end
-  redis.call('PEXPIRE', day_key, lifetime)
-  if has_ledger and redis.call('HLEN', pending_key) < tonumber(ARGV[4]) then
-    redis.call('HSET', pending_key, request_id, tokens)
-    redis.call('PEXPIRE', pending_key, lifetime)
-  end
+if tokens ~= '0' and is_new(pending_key, settled_key, request_id, now) then
+  add(day_key, pending_key, settled_key, request_id, {
+    amount = tokens, has_ledger = has_ledger, max_pending = tonumber(ARGV[4]), forgotten_at = tonumber(ARGV[5]),
+  }, now)
 end
 
 local used, base = day_tokens(day_key)

@@ -4,7 +4,7 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { CostKind, Limits, LimitStatus, Refusal } from "./limit_pb.js";
+import type { BudgetPeriod, CostKind, Limits, LimitStatus, Refusal } from "./limit_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
@@ -29,6 +29,13 @@ export declare type ReconcileDayRequest = Message<"gateway.limiter.v1.ReconcileD
    * @generated from field: string local_day = 2;
    */
   localDay: string;
+
+  /**
+   * The group that the key belongs to, because its counters are kept there. Empty: none.
+   *
+   * @generated from field: string group_key = 3;
+   */
+  groupKey: string;
 };
 
 /**
@@ -199,7 +206,7 @@ export declare type SettleRequest = Message<"gateway.limiter.v1.SettleRequest"> 
   tokens: bigint;
 
   /**
-   * The group as in Admit; of its limits only the budget's period counts. Absent: none.
+   * The group as in Admit. Its limits say what is counted: tokens, cost, or both. Absent: none.
    *
    * @generated from field: gateway.limiter.v1.LimitedGroup group = 5;
    */
@@ -213,11 +220,19 @@ export declare type SettleRequest = Message<"gateway.limiter.v1.SettleRequest"> 
   costMicros: bigint;
 
   /**
-   * True: the request has ended. It frees its place and what it reserved.
+   * True: the request has ended. It frees its place and what it reserved, and for two minutes takes
+   * none any more, whatever call arrives late.
    *
    * @generated from field: bool ended = 7;
    */
   ended: boolean;
+
+  /**
+   * As in Admit: without tokens_per_day, the key's tokens are not counted. Absent: they are.
+   *
+   * @generated from field: gateway.limiter.v1.Limits limits = 8;
+   */
+  limits?: Limits | undefined;
 };
 
 /**
@@ -341,6 +356,28 @@ export declare type RunningRequest = Message<"gateway.limiter.v1.RunningRequest"
    * @generated from field: bool in_group = 5;
    */
   inGroup: boolean;
+
+  /**
+   * What it reserved in the budget of its group, or of its key if that has no group. It is reserved
+   * again if the store lost it. 0: nothing.
+   *
+   * @generated from field: int64 reserved_micros = 6;
+   */
+  reservedMicros: bigint;
+
+  /**
+   * The period of that budget.
+   *
+   * @generated from field: gateway.limiter.v1.BudgetPeriod budget_period = 7;
+   */
+  budgetPeriod: BudgetPeriod;
+
+  /**
+   * The local_day in Admit's answer.
+   *
+   * @generated from field: string local_day = 8;
+   */
+  localDay: string;
 };
 
 /**
@@ -540,7 +577,8 @@ export declare type OwnAdmission = Message<"gateway.limiter.v1.OwnAdmission"> & 
   ageMs: number;
 
   /**
-   * The key of the group. Empty: none.
+   * The group that the key belongs to. Empty: none. The slot of the group itself is an entry of its
+   * own, with the group's key as its key.
    *
    * @generated from field: string group_key = 4;
    */
@@ -653,7 +691,7 @@ export declare const LimiterService: GenService<{
   },
   /**
    * Keeps the places of running requests: a place is freed 15 seconds after it was taken or last
-   * renewed. A place that was freed too early is taken again, even beyond the limit.
+   * renewed. Places and reservations that were lost are taken again, even beyond the limit.
    *
    * @generated from rpc gateway.limiter.v1.LimiterService.Renew
    */

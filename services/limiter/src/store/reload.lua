@@ -1,7 +1,8 @@
--- Compares a day's counter with the ledger's total.
--- KEYS: day counter, pending requests (id to tokens).
+-- Compares a counter with the ledger's total.
+-- KEYS: counter, pending requests (id to amount), and for a budget: reserved amounts, their expiries
+--   and settled requests.
 -- ARGV: the ledger's total, 1 to accept a total below an earlier one, how many requests may be
---   pending, when the day is forgotten, time of a test, 1 to load no total while requests are pending
+--   pending, when the counter is forgotten, time of a test, 1 to load no total while requests are pending
 --   that were not looked up in the ledger, how many of the requests that were looked up are in the
 --   total, their ids, ids of those that are not …
 -- Returns {used tokens before or -1, used tokens, tokens still pending, the part of these that was not
@@ -11,6 +12,15 @@ local day_key, pending_key = KEYS[1], KEYS[2]
 local total, force, included = tonumber(ARGV[1]), ARGV[2] == '1', tonumber(ARGV[7])
 local used, base, settled = day_tokens(day_key)
 local before = base and used or -1
+if #KEYS > 2 then
+  for index = 8, 7 + included do
+    if free_reservation(KEYS[3], KEYS[4], ARGV[index]) then
+      -- Its edge may settle it later than the ledger learned of it.
+      redis.call('ZADD', KEYS[5], clock_ms(ARGV[5]), ARGV[index])
+      redis.call('PEXPIRE', KEYS[5], SETTLED_ID_MS)
+    end
+  end
+end
 -- A limiter of the previous release stores the latest total in the base.
 local latest = tonumber(redis.call('HGET', day_key, 'total')) or base
 if latest and total < latest and not force then

@@ -1,0 +1,74 @@
+import { comparedTokens, type LedgerTotal, type ReloadedCounter } from './limit-store.ts';
+
+/** A counter of one process: the ledger's total, and what the ledger does not have yet. */
+export class Counter {
+  readonly #maxPendingIds: number;
+  /** The part that the ledger has; undefined until its total is loaded. */
+  #base: number | undefined;
+  /** The latest total of the ledger. It may include requests that are counted as settled. */
+  #total: number | undefined;
+  /** The part beyond the base. */
+  #settled = 0;
+  /** The settled requests that the ledger will record: amounts by request. */
+  readonly #pending = new Map<string, number>();
+
+  constructor(maxPendingIds: number) {
+    this.#maxPendingIds = maxPendingIds;
+  }
+
+  get used(): number {
+    return (this.#base ?? 0) + this.#settled;
+  }
+
+  get isLoaded(): boolean {
+    return this.#base !== undefined;
+  }
+
+  get pendingIds(): readonly string[] {
+    return [...this.#pending.keys()];
+  }
+
+  isPending(requestId: string): boolean {
+    return this.#pending.has(requestId);
+  }
+
+  /** Adds a request that was not added before. */
+  add(requestId: string, amount: number, hasLedger: boolean): void {
+    this.#settled = plus(this.#settled, amount);
+    if (hasLedger && this.#pending.size < this.#maxPendingIds) this.#pending.set(requestId, amount);
+  }
+
+  /** Sets the total, whatever it was. */
+  set(total: number): void {
+    this.#base = total;
+    this.#total = total;
+    this.#settled = 0;
+    this.#pending.clear();
+  }
+
+  reload({ totalTokens, includedIds, missingIds, force = false, isTentative = false }: LedgerTotal): ReloadedCounter {
+    const usedTokens = this.used;
+    const usedTokensBefore = this.isLoaded ? usedTokens : undefined;
+    if (!force && totalTokens < (this.#total ?? 0)) {
+      return { usedTokensBefore, usedTokensAfter: usedTokens, pendingTokens: this.#settled, unaskedTokens: 0 };
+    }
+    for (const requestId of includedIds) this.#pending.delete(requestId);
+    const asked = new Set(missingIds);
+    const unasked = this.#pending.entries().filter(([id]) => !asked.has(id));
+    const unaskedTokens = unasked.map(([, amount]) => amount).reduce(plus, 0);
+    if (!this.isLoaded && isTentative && unaskedTokens > 0) {
+      return { usedTokensBefore, usedTokensAfter: usedTokens, pendingTokens: this.#settled, unaskedTokens };
+    }
+    this.#total = totalTokens;
+    if (!this.isLoaded || force || this.#pending.size * 2 <= this.#maxPendingIds) {
+      this.#settled = this.#pending.values().reduce(plus, 0);
+      this.#base = comparedTokens(usedTokensBefore, totalTokens, this.#settled, unaskedTokens) - this.#settled;
+    }
+    return { usedTokensBefore, usedTokensAfter: this.used, pendingTokens: this.#settled, unaskedTokens };
+  }
+}
+
+/** Saturates at the largest safe integer. */
+function plus(counted: number, amount: number): number {
+  return Math.min(Number.MAX_SAFE_INTEGER, counted + amount);
+}

@@ -1,0 +1,80 @@
+import type { Limits } from '@gateway/proto/limiter/v1/limit_pb.js';
+import type { LocalDay } from '@gateway/time';
+import { budgetSpan, daySpan, type Span } from './span.ts';
+
+/**
+ * A key that is limited. With a group, what belongs to the key is kept with the group's, so that
+ * both are decided in one step: a key that changes its group starts anew. The group itself is a key
+ * without a group.
+ */
+export interface LimitedKey {
+  readonly key: string;
+  readonly groupKey?: string | undefined;
+}
+
+/** A counter of a key. */
+export interface CounterName extends LimitedKey {
+  readonly span: Span;
+}
+
+export type KeyLimits = Partial<Omit<Limits, '$typeName' | '$unknown' | 'budget'>> & {
+  readonly budget?: Pick<NonNullable<Limits['budget']>, 'amountMicros' | 'period'> | undefined;
+};
+
+/** A key with what limits it. */
+export interface LimitedTerms {
+  readonly key: string;
+  readonly limits?: KeyLimits | undefined;
+  /**
+   * Whether totals must be loaded from a ledger before a decision. Otherwise counters start at zero
+   * until a total is loaded.
+   */
+  readonly hasLedger?: boolean;
+}
+
+/** A key, and the group that shares limits with it. */
+export interface GroupedTerms extends LimitedTerms {
+  readonly group?: LimitedTerms | undefined;
+}
+
+/** One of the keys that a request counts for. */
+export interface Subject extends LimitedKey, Pick<LimitedTerms, 'limits'> {
+  readonly hasLedger: boolean;
+}
+
+/** The key, then its group, if it has one. */
+export function subjectsOf({ key, limits, hasLedger = false, group }: GroupedTerms): readonly Subject[] {
+  if (group === undefined) return [{ key, limits, hasLedger }];
+  const ofGroup = { key: group.key, limits: group.limits, hasLedger: group.hasLedger ?? false };
+  return [{ key, groupKey: group.key, limits, hasLedger }, ofGroup];
+}
+
+/** Whether only requests per minute and tokens per day of one key count, as for most tokens. */
+export function isPlain({ limits, group }: GroupedTerms): boolean {
+  return group === undefined && limits?.concurrentRequests === undefined && limits?.budget === undefined;
+}
+
+/** The counters by which a key is limited on a day. */
+export function countersOf(
+  { key, groupKey, limits }: Omit<Subject, 'hasLedger'>,
+  day: LocalDay,
+): readonly CounterName[] {
+  const { tokensPerDay, budget } = limits ?? {};
+  return [
+    ...(tokensPerDay === undefined ? [] : [{ key, groupKey, span: daySpan(day) }]),
+    ...(budget === undefined ? [] : [{ key, groupKey, span: budgetSpan(budget.period, day) }]),
+  ];
+}
+
+/** A name that no other key has, in any group. */
+export function nameOf({ key, groupKey }: LimitedKey): string {
+  return groupKey === undefined ? key : `\0${groupKey.length}:${groupKey}${key}`;
+}
+
+/** The key with this name. */
+export function keyNamed(name: string): LimitedKey {
+  const [prefix = '', length] = /^\0(\d+):/.exec(name) ?? [];
+  if (length === undefined) return { key: name };
+  const keyAt = prefix.length + Number(length);
+  return { key: name.slice(keyAt), groupKey: name.slice(prefix.length, keyAt) };
+}

@@ -1,0 +1,78 @@
+import { CostKind, type LimitStatus } from '@gateway/proto/limiter/v1/limit_pb.js';
+import type { Check, Decision } from './decide.ts';
+import type { OwnAdmission, Reservation, RunningRequest, SettledTotals, Settlement } from './limit-store.ts';
+import { type CounterName, type Subject, subjectsOf } from './limited-key.ts';
+import { budgetSpan, daySpan } from './span.ts';
+
+/** What a replica learns from answers of the remote, to go on from in an outage. */
+export interface KnownTotal {
+  readonly counter: CounterName;
+  readonly total: number;
+}
+
+/** The totals that an answer shows. */
+export function totalsIn(check: Check, decision: Decision): readonly KnownTotal[] {
+  return answeredSubjects(check, decision).flatMap(({ subject: { key, groupKey, limits }, status }) => {
+    const { tokens, budget, localDay } = status;
+    const ofDay = tokens && { span: daySpan(localDay), total: Number(tokens.limit - tokens.remaining) };
+    const ofBudget = budget &&
+      limits?.budget && { span: budgetSpan(limits.budget.period, localDay), total: Number(budget.spentMicros) };
+    const known = [ofDay, ofBudget].filter((each) => each !== undefined);
+    return known.map(({ span, total }) => ({ counter: { key, groupKey, span }, total }));
+  });
+}
+
+/** The totals after a settlement that include the ledger's. */
+export function totalsAfter(settlement: Settlement, totals: SettledTotals): readonly KnownTotal[] {
+  const { key, localDay, group } = settlement;
+  const { usedTokens, isLoaded, groupUsedTokens, groupSpentMicros } = totals;
+  const budget = group?.limits?.budget;
+  const isCounted = settlement.limits === undefined || settlement.limits.tokensPerDay !== undefined;
+  const ofGroup = { key: group?.key ?? '' };
+  return [
+    ...(isLoaded && isCounted
+      ? [{ counter: { key, groupKey: group?.key, span: daySpan(localDay) }, total: usedTokens }]
+      : []),
+    ...(groupUsedTokens === undefined || group?.limits?.tokensPerDay === undefined
+      ? []
+      : [{ counter: { ...ofGroup, span: daySpan(localDay) }, total: groupUsedTokens }]),
+    ...(groupSpentMicros === undefined || budget === undefined
+      ? []
+      : [{ counter: { ...ofGroup, span: budgetSpan(budget.period, localDay) }, total: groupSpentMicros }]),
+  ];
+}
+
+/** The slots that an admitted request took. */
+export function slotsIn(check: Check, decision: Decision): readonly OwnAdmission[] {
+  const taken = answeredSubjects(check, decision).filter(({ status }) => status.requests !== undefined);
+  const { requestId } = check;
+  return taken.map(({ subject: { key, groupKey } }) => ({ key, groupKey, requestId, ageMs: 0 }));
+}
+
+/** The places that an admitted request took. */
+export function placesIn({ requestId, key, limits, group, costKind }: Check): readonly RunningRequest[] {
+  const inKey = limits?.concurrentRequests !== undefined;
+  const inGroup = group?.limits?.concurrentRequests !== undefined;
+  if (costKind === CostKind.REQUEST_ONLY || !(inKey || inGroup)) return [];
+  return [{ key, groupKey: group?.key, requestId, inKey, inGroup }];
+}
+
+/** What a request reserved. */
+export function reservedIn({ key, group, requestId, localDay, limits, costMicros }: Reservation): RunningRequest {
+  const budget = group === undefined ? limits?.budget : group.limits?.budget;
+  const reserved = budget && { micros: costMicros, span: budgetSpan(budget.period, localDay) };
+  return { key, groupKey: group?.key, requestId, inKey: false, inGroup: false, reserved };
+}
+
+interface AnsweredSubject {
+  readonly subject: Subject;
+  readonly status: LimitStatus;
+}
+
+function answeredSubjects(check: Check, { status, groupStatus }: Decision): readonly AnsweredSubject[] {
+  const [ofKey, ofGroup] = subjectsOf(check);
+  return [
+    ...(ofKey && status ? [{ subject: ofKey, status }] : []),
+    ...(ofGroup && groupStatus ? [{ subject: ofGroup, status: groupStatus }] : []),
+  ];
+}

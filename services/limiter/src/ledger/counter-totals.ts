@@ -1,0 +1,284 @@
+import {
+  type Check,
+  type CounterName,
+  type Decision,
+  dayForgottenAtMs,
+  type LimitStore,
+  maxPendingIds,
+  nameOf,
+  type ReloadedCounter,
+} from '@gateway/limits';
+import type { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
+import type { Client } from '@gateway/rpc';
+import type { Logger } from '@gateway/telemetry';
+import { type Clock, cancelTimer, monotonicMs, startInterval, type Timer } from '@gateway/time';
+import { LRUCache } from 'lru-cache';
+import { type LimiterMetrics, reasonOf } from '../metrics.ts';
+
+export type LedgerReader = Pick<Client<typeof UsageQueryService>, 'getDayTotal' | 'getGroupTotal'>;
+
+export interface CounterTotalsParts {
+  readonly store: LimitStore;
+  /** The ledger. Without it every key starts at zero. */
+  readonly usageQuery: LedgerReader | undefined;
+  readonly clock: Clock;
+  readonly metrics: LimiterMetrics;
+  readonly logger: Logger;
+  /** How often the total of a counter in use is reloaded. */
+  readonly everyMs: number;
+}
+
+/**
+ * Loads the ledger's totals into counters: when a counter has none, and repeatedly while requests
+ * continue. So whatever a store lost (its memory, its last writes before a failover) or counted
+ * twice is corrected as soon as the ledger has it.
+ *
+ * One limiter at a time reloads a counter: frequently while it is in use, then less and less often
+ * until it is forgotten. An idle token needs this too, because its last requests may reach the
+ * ledger much later, and their edge may have been killed before it could settle them.
+ */
+export class CounterTotals implements Disposable {
+  readonly #parts: CounterTotalsParts;
+  readonly #counters: LRUCache<string, CounterInUse>;
+  readonly #loading = new Map<string, Promise<ReloadedCounter | undefined>>();
+  /**
+   * Set while the ledger fails: when to try it again. Requests continue without the ledger, because
+   * one that hangs must not slow down every request.
+   */
+  #retryAtMs: number | undefined;
+  #timer: Timer | undefined;
+  #isReloading = false;
+
+  constructor(parts: CounterTotalsParts) {
+    this.#parts = parts;
+    // Bounded by size instead of `max`, because `max` allocates all memory up front.
+    const bound = { maxSize: 100_000, sizeCalculation: () => 1 };
+    this.#counters = new LRUCache({ ...bound, ttlResolution: 0, perf: { now: () => parts.clock.nowMs() } });
+  }
+
+  /** Starts reloading counters in use. */
+  start(): void {
+    this.#timer = startInterval(() => void this.#reloadDue(), 1_000).unref();
+  }
+
+  [Symbol.dispose](): void {
+    cancelTimer(this.#timer);
+  }
+
+  /** Whether the ledger has such keys: those of tokens and groups, with valid ids. */
+  covers(key: string): boolean {
+    return this.#parts.usageQuery !== undefined && /^(?:token|group):[!-~]+$/.test(key);
+  }
+
+  /** The same check, which names the keys that the ledger has. */
+  covered<T extends Pick<Check, 'key' | 'group'>>(terms: T): T & Pick<Check, 'group' | 'hasLedger'> {
+    const hasLedger = this.covers(terms.key);
+    if (terms.group === undefined) return { ...terms, hasLedger };
+    return { ...terms, hasLedger, group: { ...terms.group, hasLedger: this.covers(terms.group.key) } };
+  }
+
+  /**
+   * Asks a question that may need totals. Those that are missing are loaded first; if that fails,
+   * the counters of that key start at zero.
+   */
+  async ask(check: Check, question: (check: Check) => Promise<Decision>): Promise<Decision> {
+    let asked: Check = this.covered(check);
+    // A second total is missing only if midnight passed while the first was loaded.
+    for (let loads = 0; loads <= 3; loads++) {
+      const decision = await question(asked);
+      const { unloaded = [] } = decision;
+      if (unloaded.length === 0) return decision;
+      const loaded = await Promise.all(unloaded.map((counter) => this.load(counter)));
+      const failed = new Set(unloaded.filter((_, index) => loaded[index] === undefined).map(({ key }) => key));
+      asked = withoutLedger(asked, failed);
+    }
+    throw new Error('the local day changed during every attempt');
+  }
+
+  /**
+   * Loads a total that a counter lacks, once for all concurrent callers. Undefined when it is not
+   * available now.
+   */
+  load(counter: CounterName): Promise<ReloadedCounter | undefined> {
+    const name = nameOfCounter(counter);
+    const running = this.#loading.get(name);
+    if (running !== undefined) return running;
+    const loading = this.reload(counter, { timeoutMs: 500 }).finally(() => this.#loading.delete(name));
+    this.#loading.set(name, loading);
+    // Usage that was on its way to the ledger at this moment is found soon after.
+    this.#reloadOften(counter);
+    return loading;
+  }
+
+  /** Called when a counter is read or increased. */
+  noteUse(counter: CounterName): void {
+    if (!this.covers(counter.key)) return;
+    const nowMs = this.#parts.clock.nowMs();
+    const used = this.#counterInUse(counter);
+    used.usedAtMs = nowMs;
+    used.dueAtMs = Math.min(used.dueAtMs, nowMs + this.#pauseMs(used));
+  }
+
+  /**
+   * Loads the ledger's total into a counter now. Undefined when the store or the ledger does not
+   * answer, or when another limiter has just done so.
+   */
+  async reload(
+    counter: CounterName,
+    options: Omit<ReloadOptions, 'isTentative'> = {},
+  ): Promise<ReloadedCounter | undefined> {
+    const { timeoutMs = 5_000, force = false } = options;
+    const againUntilMs = monotonicMs() + timeoutMs / 2;
+    const first = await this.#compare(counter, { ...options, isTentative: true });
+    let last = first;
+    // The total may or may not include requests that settled while the ledger was read. If the
+    // counter had no total, or a wrong one, the ledger is read again.
+    const isUnsure = () =>
+      last !== undefined && last.unaskedTokens > 0 && (force || last.usedTokensAfter !== last.usedTokensBefore);
+    for (let isTentative = true, tries = 2; isTentative && isUnsure(); tries++) {
+      isTentative = tries < 4 && monotonicMs() < againUntilMs;
+      last = await this.#compare(counter, { ...options, pauseMs: 0, isTentative });
+    }
+    if (first === undefined || last === undefined) return undefined;
+    if (isUnsure()) this.#reloadOften(counter);
+    const reloaded = { ...last, usedTokensBefore: first.usedTokensBefore };
+    const { usedTokensBefore = reloaded.usedTokensAfter, usedTokensAfter } = reloaded;
+    if (usedTokensAfter === usedTokensBefore) return reloaded;
+    const { metrics, logger } = this.#parts;
+    metrics.corrections.inc();
+    const { unit } = counter.span;
+    const difference = usedTokensAfter - usedTokensBefore;
+    logger.info({ [unit]: difference }, 'a counter differed from the usage ledger and was corrected');
+    // More of the missing usage may be on its way.
+    this.noteUse(counter);
+    return reloaded;
+  }
+
+  async #compare(counter: CounterName, options: ReloadOptions): Promise<ReloadedCounter | undefined> {
+    const { pauseMs = 0, timeoutMs = 5_000, force = false, isTentative = false } = options;
+    if (!this.#mayTry()) return undefined;
+    const { store } = this.#parts;
+    const pendingIds = await store.pendingIds(counter, pauseMs);
+    if (pendingIds === undefined) return undefined;
+    if (pendingIds.length * 2 > maxPendingIds) this.#reloadOften(counter);
+    const total = await this.#read(counter, pendingIds, timeoutMs);
+    return total && store.reload(counter, { ...total, force, isTentative });
+  }
+
+  /** Reloads a few counters at a time, behind requests. */
+  async #reloadDue(): Promise<void> {
+    if (this.#isReloading) return;
+    this.#isReloading = true;
+    this.#counters.purgeStale();
+    const nowMs = this.#parts.clock.nowMs();
+    const due = [...this.#counters.values()].filter(({ dueAtMs }) => dueAtMs <= nowMs).values();
+    const reloadNext = async () => {
+      for (const used of due) {
+        used.dueAtMs = nowMs + this.#pauseMs(used);
+        // Other limiters pause until just before the next turn. They may have the counter in use.
+        const pauseMs = Math.floor(0.9 * Math.min(used.dueAtMs - nowMs, this.#parts.everyMs));
+        await this.reload(used.counter, { pauseMs }).catch(() => undefined);
+      }
+    };
+    await Promise.all(Array.from({ length: 8 }, reloadNext));
+    this.#isReloading = false;
+  }
+
+  #reloadOften(counter: CounterName): void {
+    const nowMs = this.#parts.clock.nowMs();
+    const used = this.#counterInUse(counter);
+    used.oftenUntilMs = nowMs + 30_000;
+    used.dueAtMs = nowMs + this.#pauseMs(used);
+  }
+
+  #pauseMs({ oftenUntilMs, usedAtMs }: CounterInUse): number {
+    const { everyMs, clock } = this.#parts;
+    const nowMs = clock.nowMs();
+    if (nowMs < oftenUntilMs) return Math.min(everyMs, 1_000);
+    // After a quarter of the time since its last use, at most ten minutes.
+    return Math.max(everyMs, Math.min(600_000, (nowMs - usedAtMs) / 4));
+  }
+
+  #counterInUse(counter: CounterName): CounterInUse {
+    const name = nameOfCounter(counter);
+    const known = this.#counters.get(name);
+    if (known !== undefined) return known;
+    const nowMs = this.#parts.clock.nowMs();
+    const used = { counter, dueAtMs: nowMs + this.#parts.everyMs, oftenUntilMs: 0, usedAtMs: nowMs };
+    this.#counters.set(name, used, { ttl: Math.max(1, dayForgottenAtMs(counter.span.lastDay) - nowMs) });
+    return used;
+  }
+
+  /** While the ledger fails, one attempt per second is allowed. */
+  #mayTry(): boolean {
+    if (this.#retryAtMs === undefined) return true;
+    const nowMs = this.#parts.clock.nowMs();
+    if (nowMs < this.#retryAtMs) return false;
+    this.#retryAtMs = nowMs + 1_000;
+    return true;
+  }
+
+  async #read(counter: CounterName, requestIds: readonly string[], timeoutMs: number) {
+    const { clock, metrics, logger } = this.#parts;
+    try {
+      const total = await this.#totalOf(counter, [...requestIds], timeoutMs);
+      this.#retryAtMs = undefined;
+      if (total === undefined) return undefined;
+      const included = new Set(total.includedIds);
+      return { ...total, missingIds: requestIds.filter((id) => !included.has(id)) };
+    } catch (thrown) {
+      this.#retryAtMs = clock.nowMs() + 1_000;
+      metrics.loadFailures.inc();
+      logger.warn({ reason: reasonOf(thrown) }, 'a total could not be loaded; counting from zero');
+      return undefined;
+    }
+  }
+
+  async #totalOf({ key, span }: CounterName, requestIds: string[], timeoutMs: number) {
+    const { usageQuery } = this.#parts;
+    const id = key.slice(key.indexOf(':') + 1);
+    const { firstDay, lastDay, unit } = span;
+    if (key.startsWith('token:')) {
+      const question = { tokenId: id, localDay: firstDay, requestIds };
+      const total = await usageQuery?.getDayTotal(question, { timeoutMs });
+      return total && { totalTokens: Number(total.totalTokens), includedIds: total.includedRequestIds };
+    }
+    const total = await usageQuery?.getGroupTotal({ groupId: id, firstDay, lastDay, requestIds }, { timeoutMs });
+    if (total === undefined) return undefined;
+    const { totalTokens, costMicros, includedRequestIds: includedIds } = total;
+    return { totalTokens: Number(unit === 'tokens' ? totalTokens : costMicros), includedIds };
+  }
+}
+
+/** The check without a ledger for these keys. */
+function withoutLedger(check: Check, keys: ReadonlySet<string>): Check {
+  const { key, group } = check;
+  return {
+    ...check,
+    hasLedger: check.hasLedger === true && !keys.has(key),
+    group: group && { ...group, hasLedger: group.hasLedger === true && !keys.has(group.key) },
+  };
+}
+
+function nameOfCounter(counter: CounterName): string {
+  return `${counter.span.name}/${nameOf(counter)}`;
+}
+
+interface ReloadOptions {
+  /** The time for which other limiters need not reload the counter. */
+  readonly pauseMs?: number;
+  readonly timeoutMs?: number;
+  /** Load the total even if it is lower than an earlier one. */
+  readonly force?: boolean;
+  /** Another attempt will follow, so a counter without a total does not get an uncertain one. */
+  readonly isTentative?: boolean;
+}
+
+interface CounterInUse {
+  readonly counter: CounterName;
+  dueAtMs: number;
+  /** Until then it is reloaded more often. */
+  oftenUntilMs: number;
+  /** The longer ago, the less often it is reloaded. */
+  usedAtMs: number;
+}

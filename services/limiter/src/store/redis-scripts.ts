@@ -1,0 +1,56 @@
+import { readFileSync } from 'node:fs';
+import { type openRedis, type RedisOperation, runScript, scriptOf, within } from '@gateway/redis';
+import type { Clock } from '@gateway/time';
+
+export interface RedisScriptsOptions {
+  readonly redis: ReturnType<typeof openRedis>;
+  readonly operation: RedisOperation;
+  /** How long a call may take, including its repeat. */
+  readonly timeoutMs: number;
+  /** For tests only: replaces Redis' clock in every script. */
+  readonly redisClock?: Clock | undefined;
+}
+
+/** All keys of one call share a hash tag, so that a cluster accepts each script. */
+const scripts = {
+  admit: readScript('admit'),
+  settle: readScript('settled', 'settle'),
+  reload: readScript('running', 'reload'),
+  recordAdmissions: readScript('record-admissions'),
+  heartbeat: readScript('heartbeat'),
+  admitAll: readScript('running', 'admit-all'),
+  reserve: readScript('running', 'reserve'),
+  settleAll: readScript('running', 'settled', 'settle-all'),
+  renew: readScript('running', 'renew'),
+};
+
+/** Runs the limiter's scripts in Redis, each within its time limit. */
+export class RedisScripts {
+  readonly #options: RedisScriptsOptions;
+
+  constructor(options: RedisScriptsOptions) {
+    this.#options = options;
+  }
+
+  /** The time of a test, or nothing, for the script that reads the clock. */
+  get testTime(): number | '' {
+    return this.#options.redisClock?.nowMs() ?? '';
+  }
+
+  /** Runs a script that returns numbers, or nothing. */
+  async run(name: keyof typeof scripts, keys: readonly string[], terms: readonly (string | number)[]) {
+    const reply = await this.inTime(name, () => runScript(this.#options.redis, scripts[name], keys, terms));
+    const numbers = Array.isArray(reply) ? reply : [];
+    if (numbers.every((each) => typeof each === 'number')) return numbers as readonly number[];
+    throw new Error('a Redis script returned values that are not numbers');
+  }
+
+  inTime<T>(name: string, call: () => Promise<T>): Promise<T> {
+    return this.#options.operation(name, () => within(this.#options.timeoutMs, call()));
+  }
+}
+
+function readScript(...names: readonly string[]) {
+  const files = ['shared', ...names].map((name) => new URL(`./${name}.lua`, import.meta.url));
+  return scriptOf(files.map((file) => readFileSync(file, 'utf8')).join('\n'));
+}
