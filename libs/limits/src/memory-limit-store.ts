@@ -188,18 +188,17 @@ export class MemoryLimitStore implements LimitStore {
     const clockMs = this.#options.clock.nowMs();
     if (this.#hasEnded(terms, requestId)) return undefined;
     const subjects = subjectsOf(terms);
-    const names: string[] = [];
     for (const { key, groupKey, limits } of subjects) {
       if (limits?.budget === undefined) continue;
       const counter = { key, groupKey, span: budgetSpan(limits.budget.period, localDay) };
-      names.push(counterName(counter));
       const { spentMicros, reservedMicros } = this.#budgetOf(counter);
       const byOthers = reservedMicros - this.#reserved.open(counterName(counter)).amountOf(requestId);
       const facts = { spentMicros, reservedMicros: byOthers };
       const refusal = reservationRefusal(limits, facts, costMicros, { localDay, nowMs: clockMs });
       if (refusal !== undefined) {
-        for (const name of names) this.#reserved.delete(name, requestId);
         this.release({ ...terms, requestId });
+        for (const each of subjects.flatMap((subject) => countersOf(subject, localDay)))
+          this.#reserved.delete(counterName(each), requestId);
         return refusal;
       }
       this.#reserved.set(counterName(counter), requestId, costMicros);

@@ -3,7 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DescMessage, DescMethod } from '@bufbuild/protobuf';
 import { GatewayError } from '@gateway/errors';
-import { type Check, type Heartbeat, MemoryLimitStore, type Settlement } from '@gateway/limits';
+import {
+  type Check,
+  type Heartbeat,
+  MemoryLimitStore,
+  type Reservation,
+  type RunningRequest,
+  type Settlement,
+} from '@gateway/limits';
 import { LimiterOperatorService, LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { directClientOf, RpcError } from '@gateway/rpc';
 import { type Channel, GrpcServer, grpcDefinition, openChannel, Tls } from '@gateway/rpc/grpc';
@@ -32,18 +39,21 @@ const methods = [...LimiterService.methods, ...LimiterOperatorService.methods];
 
 /** A request for each RPC, with every field that contains a name. A new RPC needs an entry here. */
 const requests: Readonly<Record<string, object>> = {
-  Admit: { key: 'k', requestId: 'r', limits: { requestsPerMinute: 1 } },
-  Settle: { key: 'k', requestId: 'r', localDay: today(), tokens: 3n },
-  Peek: { key: 'k', limits: { requestsPerMinute: 1 } },
-  AdmitStream: { checks: [{ key: 'k', requestId: 'r', limits: { requestsPerMinute: 1 } }] },
-  Heartbeat: { group: 'g', replicaId: 'a', admissions: [{ key: 'k', requestId: 'r', ageMs: 5 }] },
-  ReconcileDay: { key: 'k', localDay: today() },
+  Admit: { key: 'k', requestId: 'r', limits: { requestsPerMinute: 1 }, group: { key: 'g' } },
+  Settle: { key: 'k', requestId: 'r', localDay: today(), tokens: 3n, group: { key: 'g' } },
+  Reserve: { key: 'k', requestId: 'r', localDay: today(), costMicros: 3n, group: { key: 'g' } },
+  Renew: { running: [{ key: 'k', groupKey: 'g', requestId: 'r', inKey: true, inGroup: true }] },
+  Peek: { key: 'k', limits: { requestsPerMinute: 1 }, group: { key: 'g' } },
+  AdmitStream: { checks: [{ key: 'k', requestId: 'r', limits: { requestsPerMinute: 1 }, group: { key: 'g' } }] },
+  Heartbeat: { group: 'g', replicaId: 'a', admissions: [{ key: 'k', groupKey: 'g', requestId: 'r', ageMs: 5 }] },
+  ReconcileDay: { key: 'k', groupKey: 'g', localDay: today() },
 };
 const requestOf = ({ name }: DescMethod) => requests[name] ?? {};
 
 /** Names that only the gateway may use. */
 const namesOfGateway: Readonly<Record<string, readonly string[]>> = {
   key: ['token:1', 'group:1'],
+  groupKey: ['token:1', 'group:1'],
   group: ['edge', 'limiter'],
 };
 
@@ -146,7 +156,7 @@ describe('callers of the limiter', () => {
     const ask = await withCertificate.plain('192.0.2.1');
     store.namesAsked();
     await ask(LimiterService.method.settle, requestOf(LimiterService.method.settle));
-    expect(store.namesAsked()).toEqual([':k']);
+    expect(store.namesAsked()).toEqual([':k', ':g']);
   });
 
   describe('without certificates', () => {
@@ -164,9 +174,9 @@ describe('callers of the limiter', () => {
         await ask(LimiterService.method.peek, requestOf(LimiterService.method.peek));
         return store.namesAsked();
       };
-      expect(await namesOf(withoutCertificate.plain)).toEqual([':k']);
-      expect(await namesOf(withoutCertificate.shared)).toEqual(['k']);
-      expect(await namesOf(withoutCertificate.direct)).toEqual(['k']);
+      expect(await namesOf(withoutCertificate.plain)).toEqual([':k', ':g']);
+      expect(await namesOf(withoutCertificate.shared)).toEqual(['k', 'g']);
+      expect(await namesOf(withoutCertificate.direct)).toEqual(['k', 'g']);
     });
   });
 });
@@ -183,18 +193,32 @@ class ObservedStore extends MemoryLimitStore {
   }
 
   override admit(check: Check) {
-    this.#names.push(check.key);
+    this.#note(check);
     return super.admit(check);
   }
 
   override settle(settlement: Settlement) {
-    this.#names.push(settlement.key);
+    this.#note(settlement);
     return super.settle(settlement);
   }
 
+  override reserve(reservation: Reservation) {
+    this.#note(reservation);
+    return super.reserve(reservation);
+  }
+
+  override renew(running: readonly RunningRequest[]) {
+    for (const { key, groupKey = '' } of running) this.#names.push(key, groupKey);
+    return super.renew(running);
+  }
+
   override heartbeat(beat: Heartbeat) {
-    this.#names.push(beat.group, ...beat.admissions.map(({ key }) => key));
+    this.#names.push(beat.group, ...beat.admissions.flatMap(({ key, groupKey = '' }) => [key, groupKey]));
     return super.heartbeat(beat);
+  }
+
+  #note({ key, group }: Pick<Check, 'key' | 'group'>) {
+    this.#names.push(key, ...(group === undefined ? [] : [group.key]));
   }
 }
 
@@ -260,6 +284,7 @@ function namingFields(message: DescMessage): readonly (readonly string[])[] {
 function withName(request: object, [field = '', ...rest]: readonly string[], name: string): object {
   const inner: unknown = Reflect.get(request, field);
   if (rest.length === 0) return { ...request, [field]: name };
-  const [element = {}]: readonly object[] = Array.isArray(inner) ? inner : [];
+  if (!Array.isArray(inner)) return { ...request, [field]: withName(Object(inner), rest, name) };
+  const [element = {}]: readonly object[] = inner;
   return { ...request, [field]: [withName(element, rest, name)] };
 }

@@ -20,7 +20,7 @@ for n = 1, #ARGV - 4 do
     for taken = 2, first do
       redis.call('ZREM', KEYS[taken], request_id)
     end
-    for other = 1, n do
+    for other = 1, #ARGV - 4 do
       local of_other = first + 3 * (other - 1)
       free_reservation(KEYS[of_other + 2], KEYS[of_other + 3], request_id)
     end

@@ -1,0 +1,272 @@
+import { randomUUID } from 'node:crypto';
+import { timestampMs } from '@bufbuild/protobuf/wkt';
+import { budgetSpan, type Check, type LimitStore, subjectsOf } from '@gateway/limits';
+import { BudgetPeriod, CostKind, LimitName } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { addLocalDays, localDayOf, type ManualClock, startOfLocalDayMs } from '@gateway/time';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type AllLimits, counterOf, type LimitedMember, ReferenceGroup } from './reference-group.ts';
+import { openMemoryStore, openRedisStore } from './store-under-test.ts';
+
+const isLong = process.env.FAULTS === 'long';
+const reservationMs = 3_600_000;
+
+const optional = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined });
+const limits: fc.Arbitrary<AllLimits> = fc.record({
+  requestsPerMinute: optional(fc.integer({ min: 0, max: 4 })),
+  tokensPerDay: optional(fc.constantFrom(0, 5, 20)),
+  concurrentRequests: optional(fc.integer({ min: 0, max: 3 })),
+  budget: optional(fc.record({ amount: fc.constantFrom(0, 30, 100), period: fc.constantFrom('day', 'week', 'month') })),
+});
+const request = {
+  requestId: fc.integer({ min: 0, max: 9 }).map((n) => `request-${n}`),
+  /** Two tokens of a group, and one without. */
+  key: fc.constantFrom('a', 'b', 'alone'),
+};
+const amounts = { tokens: fc.nat(12), cost: fc.nat(40) };
+const step = fc.oneof(
+  { weight: 7, arbitrary: fc.record({ verb: fc.constant('admit'), ...request, isBudgeted: fc.boolean() }) },
+  { weight: 4, arbitrary: fc.record({ verb: fc.constant('reserve'), ...request, ...amounts, isLate: fc.boolean() }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      verb: fc.constant('settle'),
+      ...request,
+      ...amounts,
+      ended: fc.boolean(),
+      isLate: fc.boolean(),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ verb: fc.constant('renew'), ...request, cost: fc.nat(40) }) },
+  { weight: 1, arbitrary: fc.record({ verb: fc.constant('change'), key: fc.constantFrom('a', 'b', 'group'), limits }) },
+  { weight: 1, arbitrary: fc.record({ verb: fc.constant('end all') }) },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      verb: fc.constant('advance'),
+      ms: fc.oneof(
+        fc.constantFrom(0, 1, 999, 1_000, 14_999, 15_000, 59_999, 60_000, 120_000, reservationMs),
+        fc.integer({ min: 0, max: 70_000 }),
+        fc.integer({ min: 0, max: 2 * 86_400_000 }),
+      ),
+    }),
+  },
+);
+// Ordinary days, the nights on which clocks change, and the ends of weeks, months and a year.
+const startMs = fc
+  .record({
+    day: fc.constantFrom(
+      '2026-11-20',
+      '2026-03-29',
+      '2026-10-25',
+      '2026-11-30',
+      '2026-12-01',
+      '2028-02-29',
+      '2027-01-01',
+    ),
+    offsetMs: fc.oneof(fc.integer({ min: 0, max: 86_400_000 }), fc.integer({ min: -90_000, max: 0 })),
+  })
+  .map(({ day, offsetMs }) => startOfLocalDayMs(day) + offsetMs);
+const plan = fc.record({
+  startMs,
+  limits: fc.record({ a: limits, b: limits, alone: limits, group: limits }),
+  steps: fc.array(step, { minLength: 1, maxLength: 50 }),
+});
+type Plan = typeof plan extends fc.Arbitrary<infer P> ? P : never;
+
+interface Opened {
+  readonly store: LimitStore;
+  readonly clock: ManualClock;
+}
+
+/** Runs one plan on a store and on the reference side by side, and compares all that they show. */
+async function agreeWithReference({ store, clock }: Opened, given: Plan): Promise<void> {
+  clock.setMs(given.startMs);
+  const reference = new ReferenceGroup(reservationMs);
+  const run = randomUUID();
+  const current: Record<string, AllLimits> = { ...given.limits };
+  const membersOf = (key: string): readonly LimitedMember[] => [
+    { name: key, limits: current[key] ?? {}, isGroup: false },
+    ...(key === 'alone' ? [] : [{ name: 'group', limits: current.group ?? {}, isGroup: true }]),
+  ];
+  const termsOf = (key: string) => {
+    const group = { key: `${run}-group`, limits: messageOf(current.group ?? {}) };
+    return { key: `${run}-${key}`, limits: messageOf(current[key] ?? {}), ...(key !== 'alone' && { group }) };
+  };
+  const dayOf = (isLate: boolean) => addLocalDays(localDayOf(clock.nowMs()), isLate ? -1 : 0);
+  const compare = async () => {
+    for (const key of ['a', 'b', 'alone']) {
+      const check: Check = { ...termsOf(key), requestId: '', costKind: CostKind.REQUEST_ONLY };
+      const { status, groupStatus } = await store.admit(check);
+      const shown = [status, groupStatus].filter((each) => each !== undefined);
+      const seen = shown.map(({ requests, concurrency, budget }) => ({
+        free: requests?.remaining,
+        running: concurrency?.running,
+        money: budget && [Number(budget.spentMicros), Number(budget.reservedMicros)],
+      }));
+      expect(seen).toEqual(membersOf(key).map((member) => expectedStatus(reference, member, clock.nowMs())));
+    }
+  };
+  const endAll = async () => {
+    for (const key of ['a', 'b', 'alone']) {
+      for (let n = 0; n < 10; n++) {
+        const nothing = { day: dayOf(false), tokens: 0, cost: 0, ended: true };
+        reference.settle(`request-${n}`, membersOf(key), nothing, clock.nowMs());
+        const settlement = { localDay: nothing.day, tokens: 0, costMicros: 0, ended: true };
+        await store.settle({ ...termsOf(key), requestId: `request-${n}`, ...settlement });
+      }
+    }
+  };
+  for (const action of given.steps) {
+    const nowMs = clock.nowMs();
+    switch (action.verb) {
+      case 'advance':
+        clock.advanceMs(action.ms);
+        break;
+      case 'change':
+        current[action.key] = action.limits;
+        break;
+      case 'end all':
+        await endAll();
+        break;
+      case 'admit': {
+        const costKind = action.isBudgeted ? CostKind.REQUEST_AND_TOKENS : CostKind.REQUEST_ONLY;
+        const { refusal } = await store.admit({ ...termsOf(action.key), requestId: idOf(action), costKind });
+        const expected = reference.admit(idOf(action), membersOf(action.key), action.isBudgeted, nowMs);
+        expect(plainRefusal(refusal)).toEqual(expected);
+        break;
+      }
+      case 'reserve': {
+        const localDay = dayOf(action.isLate);
+        const asked = { ...termsOf(action.key), requestId: idOf(action), localDay, costMicros: action.cost };
+        const expected = reference.reserve(idOf(action), membersOf(action.key), localDay, action.cost, nowMs);
+        expect(plainRefusal(await store.reserve(asked))).toEqual(expected);
+        break;
+      }
+      case 'settle': {
+        const { tokens, cost, ended } = action;
+        const day = dayOf(action.isLate && nowMs < startOfLocalDayMs(dayOf(false)) + 6 * 3_600_000);
+        reference.settle(idOf(action), membersOf(action.key), { day, tokens, cost, ended }, nowMs);
+        const used = { localDay: day, tokens, costMicros: cost, ended };
+        await store.settle({ ...termsOf(action.key), requestId: idOf(action), ...used });
+        break;
+      }
+      case 'renew':
+        await renew(action);
+    }
+    await compare();
+  }
+
+  async function renew({ key, requestId, cost }: { key: string; requestId: string; cost: number }) {
+    const members = membersOf(key);
+    const { group, ...terms } = termsOf(key);
+    const budgeted = members.at(-1);
+    const budget = budgeted?.limits.budget;
+    const today = dayOf(false);
+    const id = `${requestId}-${key}`;
+    const counter = budget && counterOf(budgeted?.name ?? '', budget.period, today);
+    const isReserved = counter !== undefined && cost > 0;
+    reference.renew(id, members, isReserved ? { counter, cost } : undefined, clock.nowMs());
+    const inKey = terms.limits.concurrentRequests !== undefined;
+    const inGroup = group?.limits.concurrentRequests !== undefined;
+    const reserved = budget && cost > 0 ? { micros: cost, span: budgetSpan(periods[budget.period], today) } : undefined;
+    await store.renew([{ key: terms.key, groupKey: group?.key, requestId: id, inKey, inGroup, reserved }]);
+  }
+}
+
+/** Requests of different tokens have different ids. */
+const idOf = ({ requestId, key }: { readonly requestId: string; readonly key: string }) => `${requestId}-${key}`;
+
+const periods = { day: BudgetPeriod.DAY, week: BudgetPeriod.WEEK, month: BudgetPeriod.MONTH } as const;
+
+function messageOf({ tokensPerDay, budget, ...others }: AllLimits) {
+  return {
+    ...others,
+    tokensPerDay: tokensPerDay === undefined ? undefined : BigInt(tokensPerDay),
+    budget: budget && { amountMicros: BigInt(budget.amount), period: periods[budget.period] },
+  };
+}
+
+function expectedStatus(reference: ReferenceGroup, { name, limits }: LimitedMember, nowMs: number) {
+  const { requestsPerMinute, concurrentRequests, budget } = limits;
+  const counter = budget && counterOf(name, budget.period, localDayOf(nowMs));
+  return {
+    free:
+      requestsPerMinute === undefined ? undefined : Math.max(0, requestsPerMinute - reference.inWindow(name, nowMs)),
+    running: concurrentRequests === undefined ? undefined : reference.running(name, nowMs),
+    money: counter === undefined ? undefined : [reference.spent(counter), reference.reserved(counter, nowMs)],
+  };
+}
+
+function plainRefusal(refusal: Awaited<ReturnType<LimitStore['reserve']>>) {
+  if (refusal === undefined) return undefined;
+  const limit = LimitName[refusal.limit]?.toLowerCase();
+  return { limit, retryAtMs: refusal.retryAt && timestampMs(refusal.retryAt) };
+}
+
+describe('keys and their group are limited exactly as specified', () => {
+  it('in memory', async () => {
+    await fc.assert(
+      fc.asyncProperty(plan, async (given) => {
+        await using opened = await openMemoryStore(given.startMs);
+        await agreeWithReference({ store: opened.store.store, clock: opened.clock }, given);
+      }),
+      { numRuns: isLong ? 3_000 : 400 },
+    );
+  });
+
+  it('in Redis', async () => {
+    await using opened = await openRedisStore(0);
+    await fc.assert(
+      fc.asyncProperty(plan, (given) => agreeWithReference({ store: opened.store.store, clock: opened.clock }, given)),
+      { numRuns: isLong ? 1_000 : 120 },
+    );
+  });
+});
+
+describe('a refused request of a group', () => {
+  const moreSteps = fc.array(fc.record({ ...request, cost: fc.nat(40) }), { minLength: 1, maxLength: 12 });
+
+  it('is admitted at the time that it is told to retry at, if all others have ended', async () => {
+    await fc.assert(
+      fc.asyncProperty(startMs, limits, limits, moreSteps, async (atMs, ofKey, ofGroup, asked) => {
+        await using opened = await openMemoryStore(atMs);
+        const { clock } = opened;
+        const { store } = opened.store;
+        const terms = { key: 'a', limits: messageOf(ofKey), group: { key: 'g', limits: messageOf(ofGroup) } };
+        const costKind = CostKind.REQUEST_AND_TOKENS;
+        for (const { requestId, cost } of asked) {
+          const localDay = localDayOf(clock.nowMs());
+          const { refusal } = await store.admit({ ...terms, requestId, costKind });
+          const retryAtMs = refusal?.retryAt && timestampMs(refusal.retryAt);
+          if (retryAtMs === undefined) {
+            await store.reserve({ ...terms, requestId, localDay, costMicros: cost });
+            await store.settle({
+              ...terms,
+              requestId,
+              localDay,
+              tokens: cost,
+              costMicros: cost,
+              ended: cost % 2 === 0,
+            });
+            clock.advanceMs(cost * 100);
+            continue;
+          }
+          for (const other of asked)
+            await store.settle({ ...terms, requestId: other.requestId, localDay, tokens: 0, ended: true });
+          clock.setMs(retryAtMs);
+          const hasZero = subjectsOf(terms).some(({ limits: each }) => isNothing(each));
+          const again = await store.admit({ ...terms, requestId: 'again', costKind });
+          if (!hasZero) expect(again.refusal).toBeUndefined();
+          return;
+        }
+      }),
+      { numRuns: isLong ? 3_000 : 500 },
+    );
+  });
+});
+
+function isNothing(limits: Check['limits'] = {}): boolean {
+  const { requestsPerMinute, tokensPerDay, concurrentRequests, budget } = limits;
+  return [requestsPerMinute, tokensPerDay, concurrentRequests, budget?.amountMicros].some((each) => Number(each) === 0);
+}

@@ -1,0 +1,227 @@
+import { endOfLocalDayMs, type LocalDay, localDayOf } from '@gateway/time';
+import { firstDayOf, lastDayOf } from './reference-periods.ts';
+
+export type PlainPeriod = 'day' | 'week' | 'month';
+
+export interface AllLimits {
+  readonly requestsPerMinute?: number | undefined;
+  readonly tokensPerDay?: number | undefined;
+  readonly concurrentRequests?: number | undefined;
+  readonly budget?: { readonly amount: number; readonly period: PlainPeriod } | undefined;
+}
+
+/** A key or its group, with its limits at the moment. */
+export interface LimitedMember {
+  readonly name: string;
+  readonly limits: AllLimits;
+  readonly isGroup: boolean;
+}
+
+interface Reached {
+  readonly limit: string;
+  readonly retryAtMs: number;
+}
+
+/** What happened to one request, in the order of time. */
+interface Course {
+  /** When it took a slot in each window. */
+  readonly slots: Map<string, number>;
+  /** Until when it has a place. */
+  readonly places: Map<string, number>;
+  /** What it reserved, by budget, and until when. */
+  readonly reserved: Map<string, { readonly cost: number; readonly untilMs: number }>;
+  /** What was charged, by counter, and when. */
+  readonly charged: Map<string, { readonly amount: number; atMs: number }[]>;
+  endedAtMs: number | undefined;
+}
+
+/**
+ * The limits of keys and their group exactly as specified, derived from the courses of all requests
+ * without regard for speed. Nothing is summed up as it happens.
+ */
+export class ReferenceGroup {
+  readonly #courses = new Map<string, Course>();
+  readonly #reservationMs: number;
+
+  constructor(reservationMs: number) {
+    this.#reservationMs = reservationMs;
+  }
+
+  admit(requestId: string, members: readonly LimitedMember[], isBudgeted: boolean, nowMs: number) {
+    const course = this.#courseOf(requestId);
+    const isKnown = members.some(
+      ({ name, limits }) =>
+        (limits.requestsPerMinute !== undefined && this.#hasSlot(course, name, nowMs)) ||
+        this.#hasPlace(course, name, nowMs),
+    );
+    if (isKnown || this.#hasEnded(course, nowMs)) return undefined;
+    const refusal = this.#refusal(members, isBudgeted, nowMs);
+    if (refusal !== undefined) return refusal;
+    for (const { name, limits } of members) {
+      if (limits.requestsPerMinute !== undefined) course.slots.set(name, nowMs);
+      if (limits.concurrentRequests !== undefined && isBudgeted) course.places.set(name, nowMs + 15_000);
+    }
+    return undefined;
+  }
+
+  reserve(requestId: string, members: readonly LimitedMember[], day: LocalDay, cost: number, nowMs: number) {
+    const course = this.#courseOf(requestId);
+    if (this.#hasEnded(course, nowMs)) return undefined;
+    for (const { name, limits } of members) {
+      if (limits.budget === undefined) continue;
+      const { amount, period } = limits.budget;
+      const counter = counterOf(name, period, day);
+      course.reserved.delete(counter);
+      const spent = this.spent(counter);
+      if (spent + this.reserved(counter, nowMs) + cost > amount) {
+        const endMs = endOfLocalDayMs(lastDayOf(period, day));
+        for (const member of members) this.#forget(course, member, day);
+        return {
+          limit: 'budget',
+          retryAtMs: spent + cost > amount ? Math.max(nowMs + 1_000, endMs) : nowMs + 1_000,
+        };
+      }
+      course.reserved.set(counter, { cost, untilMs: nowMs + this.#reservationMs });
+    }
+    return undefined;
+  }
+
+  settle(
+    requestId: string,
+    members: readonly LimitedMember[],
+    { day, tokens, cost, ended }: { day: LocalDay; tokens: number; cost: number; ended: boolean },
+    nowMs: number,
+  ): void {
+    const course = this.#courseOf(requestId);
+    for (const { name, limits } of members) {
+      if (limits.tokensPerDay !== undefined) this.#charge(course, tokensOf(name, day), tokens, nowMs);
+      if (limits.budget === undefined) continue;
+      const counter = counterOf(name, limits.budget.period, day);
+      this.#charge(course, counter, cost, nowMs);
+      if (ended) course.reserved.delete(counter);
+    }
+    if (!ended) return;
+    course.endedAtMs = nowMs;
+    for (const { name } of members) course.places.delete(name);
+  }
+
+  /** Keeps what a running request has, as its edge knows it. */
+  renew(
+    requestId: string,
+    members: readonly LimitedMember[],
+    reserved: { counter: string; cost: number } | undefined,
+    nowMs: number,
+  ): void {
+    const course = this.#courseOf(requestId);
+    if (this.#hasEnded(course, nowMs)) return;
+    for (const { name, limits } of members) {
+      if (limits.concurrentRequests !== undefined) course.places.set(name, nowMs + 15_000);
+    }
+    if (reserved === undefined || this.#isReserved(course, reserved.counter, nowMs)) return;
+    course.reserved.set(reserved.counter, { cost: reserved.cost, untilMs: nowMs + this.#reservationMs });
+  }
+
+  spent(counter: string): number {
+    const charged = [...this.#courses.values()].flatMap((course) => course.charged.get(counter) ?? []);
+    return charged.reduce((sum, { amount }) => sum + amount, 0);
+  }
+
+  reserved(counter: string, nowMs: number): number {
+    const live = [...this.#courses.values()].filter((course) => this.#isReserved(course, counter, nowMs));
+    return live.reduce((sum, course) => sum + (course.reserved.get(counter)?.cost ?? 0), 0);
+  }
+
+  running(name: string, nowMs: number): number {
+    return [...this.#courses.values()].filter((course) => this.#hasPlace(course, name, nowMs)).length;
+  }
+
+  inWindow(name: string, nowMs: number): number {
+    return [...this.#courses.values()].filter((course) => this.#hasSlot(course, name, nowMs)).length;
+  }
+
+  #refusal(members: readonly LimitedMember[], isBudgeted: boolean, nowMs: number): Reached | undefined {
+    const reached = members.flatMap((member) => this.#reached(member, isBudgeted, nowMs));
+    const latestMs = Math.max(...reached.map(({ retryAtMs }) => retryAtMs));
+    return reached.find(({ retryAtMs }) => retryAtMs === latestMs);
+  }
+
+  #reached({ name, limits, isGroup }: LimitedMember, isBudgeted: boolean, nowMs: number): readonly Reached[] {
+    const { requestsPerMinute = Infinity, tokensPerDay = Infinity, concurrentRequests = Infinity, budget } = limits;
+    const prefix = isGroup ? 'group_' : '';
+    const today = localDayOf(nowMs);
+    const isFull = this.inWindow(name, nowMs) >= requestsPerMinute;
+    const window = isFull
+      ? [{ limit: `${prefix}requests_per_minute`, retryAtMs: this.#roomAtMs(name, limits, nowMs) }]
+      : [];
+    if (!isBudgeted) return window;
+    const isSpent = this.spent(tokensOf(name, today)) >= tokensPerDay;
+    const counter = budget && counterOf(name, budget.period, today);
+    const spent = counter === undefined ? 0 : this.spent(counter);
+    const taken = counter === undefined ? 0 : spent + this.reserved(counter, nowMs);
+    const budgetEndMs = budget && endOfLocalDayMs(lastDayOf(budget.period, today));
+    return [
+      ...window,
+      ...(isSpent ? [{ limit: `${prefix}tokens_per_day`, retryAtMs: endOfLocalDayMs(today) }] : []),
+      ...(budget && budgetEndMs && taken >= budget.amount
+        ? [{ limit: 'budget', retryAtMs: spent >= budget.amount ? budgetEndMs : nowMs + 1_000 }]
+        : []),
+      ...(this.running(name, nowMs) >= concurrentRequests ? [{ limit: 'concurrency', retryAtMs: nowMs + 1_000 }] : []),
+    ];
+  }
+
+  /** The first instant at which the window has room; a minute from now when it never has. */
+  #roomAtMs(name: string, { requestsPerMinute = Infinity }: AllLimits, nowMs: number): number {
+    if (requestsPerMinute === 0) return nowMs + 60_000;
+    const leavingMs = [...this.#courses.values()].map((course) => (course.slots.get(name) ?? 0) + 60_000);
+    const moments = leavingMs.filter((atMs) => atMs > nowMs).toSorted((one, other) => one - other);
+    return moments.find((atMs) => this.inWindow(name, atMs) < requestsPerMinute) ?? nowMs;
+  }
+
+  #charge(course: Course, counter: string, amount: number, nowMs: number): void {
+    const charged = course.charged.get(counter) ?? [];
+    course.charged.set(counter, charged);
+    const isRepeated = charged.some(({ atMs }) => atMs > nowMs - 120_000);
+    if (amount > 0 && !isRepeated) charged.push({ amount, atMs: nowMs });
+  }
+
+  #forget(course: Course, { name, limits: { budget } }: LimitedMember, day: LocalDay): void {
+    course.slots.delete(name);
+    course.places.delete(name);
+    if (budget !== undefined) course.reserved.delete(counterOf(name, budget.period, day));
+  }
+
+  #hasSlot({ slots }: Course, name: string, nowMs: number): boolean {
+    const takenMs = slots.get(name);
+    return takenMs !== undefined && takenMs > nowMs - 60_000;
+  }
+
+  #hasPlace({ places }: Course, name: string, nowMs: number): boolean {
+    return (places.get(name) ?? 0) > nowMs;
+  }
+
+  #isReserved({ reserved }: Course, counter: string, nowMs: number): boolean {
+    return (reserved.get(counter)?.untilMs ?? 0) > nowMs;
+  }
+
+  #hasEnded({ endedAtMs }: Course, nowMs: number): boolean {
+    return endedAtMs !== undefined && endedAtMs > nowMs - 120_000;
+  }
+
+  #courseOf(requestId: string): Course {
+    return this.#courses.getOrInsertComputed(requestId, () => ({
+      slots: new Map(),
+      places: new Map(),
+      reserved: new Map(),
+      charged: new Map(),
+      endedAtMs: undefined,
+    }));
+  }
+}
+
+export function counterOf(name: string, period: PlainPeriod, day: LocalDay): string {
+  return `${period} ${firstDayOf(period, day)} ${name}`;
+}
+
+function tokensOf(name: string, day: LocalDay): string {
+  return `tokens ${day} ${name}`;
+}
