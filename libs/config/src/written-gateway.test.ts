@@ -126,6 +126,15 @@ describe('what another gateway.yaml would change', () => {
       '+ prices.currency: EUR',
       '+ prices.models["gpt-*"]: {"model":"gpt-*","input":1.25,"output":10}',
     ]);
+    const having = (text: string) => withoutSecrets.replace('classes:', text);
+    const later = prices.replace('}] }', '}, { model: "gpt-*", from: 2026-12-01, input: 1, output: 8 }] }');
+    expect(changesOf(having(prices), having(later))).toEqual([
+      '+ prices.models["gpt-* from 2026-12-01"]: {"model":"gpt-*","from":"2026-12-01","input":1,"output":8}',
+    ]);
+    expect(changesOf(having(later), having(later.replace('output: 8', 'output: 9')))).toEqual([
+      '~ prices.models["gpt-* from 2026-12-01"].output: 8 → 9',
+    ]);
+    expect(changes('classes:', 'prices: builtin\nclasses:')).toEqual(['+ prices: builtin']);
     expect(changes(b, '').length).toBe(1);
     const moved = withoutSecrets.replace(b, '').replace('accounts:\n', `accounts:\n${b}`);
     expect(changesOf(withoutSecrets, moved)).toEqual([]);

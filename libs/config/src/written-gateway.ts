@@ -55,7 +55,8 @@ type Part = readonly [path: string, value: unknown];
  * model.
  */
 function partsOf(value: unknown): readonly Part[] {
-  return Object.entries(Object(value)).flatMap(([section, content]) => {
+  return Object.entries(Object(value)).flatMap(([section, content]): readonly Part[] => {
+    if (typeof content === 'string') return [[pathText([section]), content]];
     const named = Array.isArray(content) ? namedParts(content) : Object.entries(Object(content));
     return named.flatMap(([name, part]): readonly Part[] => {
       if (!Array.isArray(part) || isPlainList(part)) return [[pathText([section, name]), part]];
@@ -66,8 +67,10 @@ function partsOf(value: unknown): readonly Part[] {
 
 function namedParts(list: readonly unknown[]): readonly Part[] {
   return list.map((part, index) => {
-    const { pool, name, model } = Object(part) as Readonly<Record<string, unknown>>;
-    return [String(model ?? (name === undefined ? index : `${pool}/${name}`)), part];
+    const { pool, name, model, from } = Object(part) as Readonly<Record<string, unknown>>;
+    // A model has a price for each day from which one applies.
+    const price = from === undefined ? model : `${model} from ${from}`;
+    return [String(price ?? (name === undefined ? index : `${pool}/${name}`)), part];
   });
 }
 
