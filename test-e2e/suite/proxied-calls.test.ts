@@ -9,6 +9,8 @@ const route = serviceRoute(LimiterService, {
   settle: () => ({}),
   peek: () => ({}),
   heartbeat: () => ({}),
+  reserve: () => ({}),
+  renew: () => ({}),
   admitStream: async function* (requests) {
     for await (const { checks } of requests)
       yield { decisions: checks.map(({ key }) => ({ status: { localDay: key } })) };

@@ -44,7 +44,12 @@ async function serve(tls: Tls) {
   const ended = Promise.withResolvers<void>();
   endWatching = ended.resolve;
   const routes = [
-    serviceRoute(UsageQueryService, { getUsage: () => ({}), getDayTotal: () => ({ totalTokens: 7n }) }),
+    serviceRoute(UsageQueryService, {
+      getUsage: () => ({}),
+      getDayTotal: () => ({ totalTokens: 7n }),
+      getGroupTotal: () => ({}),
+      getTypicalOutput: () => ({}),
+    }),
     serviceRoute(IdentityService, {
       resolve: () => ({}),
       ...{ issue: () => ({}), revoke: () => ({}), update: () => ({}), rotate: () => ({}), list: () => ({}) },

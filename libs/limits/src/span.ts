@@ -5,6 +5,8 @@ import { addLocalDays, type LocalDay } from '@gateway/time';
 export interface Span {
   /** "d:2026-11-20", "b:month:2026-11-01": unique among the counters of a key. */
   readonly name: string;
+  /** Of a budget. Absent: it counts the tokens of a day. */
+  readonly period?: BudgetPeriod;
   /** Of money, millionths of the currency. */
   readonly unit: 'tokens' | 'micros';
   readonly firstDay: LocalDay;
@@ -22,7 +24,7 @@ export function budgetSpan(period: BudgetPeriod, day: LocalDay): Span {
   return knownSpans.getOrInsertComputed(`${period}/${day}`, () => {
     const name = periodNames[period];
     const [firstDay, lastDay] = daysOf(name, day);
-    return { name: `b:${name}:${firstDay}`, unit: 'micros', firstDay, lastDay };
+    return { name: `b:${name}:${firstDay}`, unit: 'micros', period, firstDay, lastDay };
   });
 }
 

@@ -32,6 +32,7 @@ describe('the texts of a message', () => {
     const none = () => ({});
     const handlers: Handlers<typeof PoolOperatorService> = {
       ...{ addAccount: none, replaceCredential: none, setAccountUse: none, removeAccount: none, getGatewayFile: none },
+      setAccountLabels: none,
       checkGatewayFile: ({ text }) => {
         seen.push(text);
         return {};

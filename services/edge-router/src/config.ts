@@ -33,6 +33,8 @@ export function readEdgeRouterConfig(env: Environment) {
      * `closed`.
      */
     limiterLocalMaxMs: seconds('LIMITER_LOCAL_MAX_SECONDS', 300, { max: 86_400 }),
+    /** The most output tokens of one request that a group's budget reserves for. */
+    reservedOutputTokensMax: reader.integer('RESERVED_OUTPUT_TOKENS_MAX', 32_000, { min: 1, max: 10_000_000 }),
     /**
      * How long a client may take to send its headers, or its whole request, before its connection
      * is closed.

@@ -4,6 +4,8 @@ import type { CostKind, LimitStatus } from '@gateway/proto/limiter/v1/limit_pb.j
 import type { GetUsageResponse } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import type { Clock } from '@gateway/time';
 import type { Admission, EdgeLimiter } from './admission/admit.ts';
+import type { TypicalOutputs } from './admission/reservation.ts';
+import type { RunningRequests } from './admission/running-requests.ts';
 import type { Leases } from './attempts/leases.ts';
 import type { AuthHeader } from './authentication/authenticate.ts';
 import type { BodyLimits, BodyRules } from './body/read-body.ts';
@@ -56,6 +58,8 @@ export interface EndpointPeers extends Pick<EdgeRouterPeers, 'broker' | 'adapter
   readonly config: EdgeRouterConfig;
   readonly clock: Clock;
   readonly limiter: EdgeLimiter;
+  readonly running: RunningRequests;
+  readonly typicalOutputs: TypicalOutputs;
   readonly usageReports: SharedQueries<UsageReport>;
   readonly leases: Leases;
   readonly outbox: Outbox;

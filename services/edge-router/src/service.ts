@@ -9,6 +9,8 @@ import { PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb
 import { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { systemClock as clock } from '@gateway/time';
 import { outageTolerant } from './admission/outage-tolerant-limiter.ts';
+import { TypicalOutputs } from './admission/reservation.ts';
+import { RunningRequests } from './admission/running-requests.ts';
 import { Leases } from './attempts/leases.ts';
 import { TokenCache, watchTokenChanges } from './authentication/authenticate.ts';
 import { LookupSlots } from './authentication/lookup-slots.ts';
@@ -53,6 +55,8 @@ export async function createEdgeRouterService(
   );
   const limiter = peers.limiter({ config, clock, events });
   stack.defer(() => limiter[Symbol.asyncDispose]?.());
+  const running = stack.use(new RunningRequests(limiter));
+  const typicalOutputs = stack.use(new TypicalOutputs(peers.usageQuery, config.reservedOutputTokensMax));
   const leases = stack.use(new Leases({ broker: peers.broker, timeoutMs: rpcTimeoutMs, events }));
   const tokens = new TokenCache({
     resolve: async (tokenSha256) => (await peers.identity.resolve({ tokenSha256 }, { timeoutMs: rpcTimeoutMs })).token,
@@ -64,7 +68,20 @@ export async function createEdgeRouterService(
   const requestLog = createRequestLog(outbox, runtime.metrics, clock);
   const usageReports = new SharedQueries<UsageReport>();
   const pricing = new Pricing();
-  const own = { config, clock, events, tokens, limiter, leases, outbox, pricing, requestLog, usageReports };
+  const own = {
+    config,
+    clock,
+    events,
+    tokens,
+    limiter,
+    running,
+    typicalOutputs,
+    leases,
+    outbox,
+    pricing,
+    requestLog,
+    usageReports,
+  };
   const app = createApp({ ...peers, ...own });
   const server = new HttpServer(app, config, events);
   stack.defer(() => server.drain(0));
@@ -78,6 +95,7 @@ export async function createEdgeRouterService(
     },
     async start() {
       void limiter.start?.();
+      void typicalOutputs.refresh();
       port = await server.listen();
       const watching = watchTokenChanges(peers.identity, tokens, stop.signal, () => {
         hasReachedIdentity = true;

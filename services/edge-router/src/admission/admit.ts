@@ -1,13 +1,19 @@
 import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
+import type { LimitName as PublicLimitName } from '@gateway/errors';
 import { GatewayError } from '@gateway/errors';
-import type { Check, Decision, Settlement } from '@gateway/limits';
-import { type Token, TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
-import { type CostKind, LimitName, type LimitStatus, type Refusal } from '@gateway/proto/limiter/v1/limit_pb.js';
-import type { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
-import type { Client } from '@gateway/rpc';
+import type { Check, Decision, GroupedTerms, Reservation, RunningRequest, Settlement } from '@gateway/limits';
+import { type Group, type Token, TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import {
+  type CostKind,
+  LimitName,
+  type LimitStatus,
+  type Limits,
+  type Refusal,
+} from '@gateway/proto/limiter/v1/limit_pb.js';
 import { type Clock, localDayOf } from '@gateway/time';
 import type { EdgeRouterConfig } from '../config.ts';
 import type { RequestEvents } from '../events.ts';
+import { type LimiterClient, limiterCalls } from './limiter-messages.ts';
 
 export interface Admission {
   readonly admittedAtMs: number;
@@ -17,10 +23,27 @@ export interface Admission {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Whether limits apply to a request at all: personal tokens never use the limiter. */
-export function isLimited({ kind, limits }: Token): boolean {
+/** Whether limits apply to a request at all: personal tokens are never refused for one. */
+export function isLimited({ kind, limits, group }: Token): boolean {
   if (kind === TokenKind.PERSONAL) return false;
-  return limits?.requestsPerMinute !== undefined || limits?.tokensPerDay !== undefined;
+  return isSet(limits) || isSet(group?.limits);
+}
+
+function isSet(limits: Limits | undefined): boolean {
+  return (
+    limits?.requestsPerMinute !== undefined ||
+    limits?.tokensPerDay !== undefined ||
+    limits?.concurrentRequests !== undefined ||
+    limits?.budget !== undefined
+  );
+}
+
+/** Whether requests of a token take places, or reserve money, that they return at their end. */
+export function takesPlaces({ kind, limits, group }: Token): boolean {
+  if (kind === TokenKind.PERSONAL) return false;
+  return [limits?.concurrentRequests, group?.limits?.concurrentRequests, group?.limits?.budget].some(
+    (limit) => limit !== undefined,
+  );
 }
 
 /**
@@ -45,17 +68,60 @@ export async function admit(
   return refusal === undefined ? admission : { ...admission, refusal: refusalError(refusal) };
 }
 
-function refusalError({ limit, retryAt }: Refusal): GatewayError {
-  const name = limit === LimitName.TOKENS_PER_DAY ? 'tokens_per_day' : 'requests_per_minute';
-  return new GatewayError('rate_limit_exceeded', `The token exceeded its limit of ${name.replaceAll('_', ' ')}.`, {
-    limit: name,
-    retryAtMs: retryAt === undefined ? undefined : timestampMs(retryAt),
-  });
+/** What an admitted request of a token with places has taken. */
+export function placesOf(requestId: string, { tokenId, limits, group }: Token): RunningRequest {
+  return {
+    ...{ key: `token:${tokenId}`, requestId },
+    groupKey: group && `group:${group.groupId}`,
+    inKey: limits?.concurrentRequests !== undefined,
+    inGroup: group?.limits?.concurrentRequests !== undefined,
+  };
 }
 
-/** The key of a token at the limiter, and its limits. */
-export function limiterTerms({ tokenId, limits }: Token) {
-  return { key: `token:${tokenId}`, ...(limits && { limits }) };
+export function refusalError({ limit, retryAt }: Refusal): GatewayError {
+  const [name, text] = refusals[limit];
+  const retryAtMs = retryAt === undefined ? undefined : timestampMs(retryAt);
+  return new GatewayError('rate_limit_exceeded', text, { limit: name, retryAtMs });
+}
+
+const requestsPerMinute = ['requests_per_minute', 'The token exceeded its limit of requests per minute.'] as const;
+
+const refusals: Readonly<Record<LimitName, readonly [name: PublicLimitName, text: string]>> = {
+  [LimitName.UNSPECIFIED]: requestsPerMinute,
+  [LimitName.REQUESTS_PER_MINUTE]: requestsPerMinute,
+  [LimitName.TOKENS_PER_DAY]: ['tokens_per_day', 'The token exceeded its limit of tokens per day.'],
+  [LimitName.GROUP_REQUESTS_PER_MINUTE]: [
+    'group_requests_per_minute',
+    "The token's group exceeded its limit of requests per minute.",
+  ],
+  [LimitName.GROUP_TOKENS_PER_DAY]: ['group_tokens_per_day', "The token's group exceeded its limit of tokens per day."],
+  [LimitName.BUDGET]: ['budget', "The budget of the token's group has no room for this request."],
+  [LimitName.CONCURRENCY]: ['concurrency', 'The token or its group has too many requests running at the same time.'],
+};
+
+/** The key of a token at the limiter, and its limits; with a group, those of the group too. */
+export function limiterTerms({ tokenId, limits, group }: Token): GroupedTerms {
+  const terms = { key: `token:${tokenId}`, ...(limits && { limits }) };
+  return group === undefined ? terms : { ...terms, group: groupTerms(group) };
+}
+
+/**
+ * What the end of a request is charged to. Undefined: to nothing. The tokens of a personal token
+ * count for its group only.
+ */
+export function chargedTerms(token: Token): GroupedTerms | undefined {
+  const { kind, tokenId, limits, group } = token;
+  const isCounted = group?.limits?.tokensPerDay !== undefined || group?.limits?.budget !== undefined;
+  if (kind === TokenKind.PERSONAL) {
+    return group && isCounted ? { key: `token:${tokenId}`, limits: {}, group: groupTerms(group) } : undefined;
+  }
+  if (!isCounted && !takesPlaces(token))
+    return limits?.tokensPerDay === undefined ? undefined : { key: `token:${tokenId}` };
+  return limiterTerms(token);
+}
+
+function groupTerms({ groupId, limits }: Group) {
+  return { key: `group:${groupId}`, ...(limits && { limits }) };
 }
 
 /**
@@ -99,15 +165,22 @@ export function formatDuration(durationMs: number): string {
 export interface EdgeLimiter extends Partial<AsyncDisposable> {
   /** Starts background work that the first request depends on. */
   start?(): Promise<void>;
-  /** Decides both limits of a request, and takes a slot when it admits it. */
+  /** Decides all limits of a request, and takes slots and places when it admits it. */
   admit(check: Check): Promise<Decision>;
-  /** Reads both limits. */
+  /** Reads all limits. */
   peek(terms: Pick<Check, 'key' | 'limits'>): Promise<LimitStatus | undefined>;
   /**
    * Charges a finished request to the day budget. Resolves when the next request sees the charge.
    * Never rejects.
    */
   charge(settlement: Settlement): Promise<void>;
+  /**
+   * Reserves what a request can cost. A refusal returns what the request took at its admission.
+   * @throws like `admit`
+   */
+  reserve(reservation: Reservation): Promise<Refusal | undefined>;
+  /** Keeps what running requests have taken. Never rejects. */
+  keep(running: readonly RunningRequest[]): Promise<void>;
 }
 
 /** Creates an edge's limiter. Called once; the edge starts it and disposes of it. */
@@ -117,22 +190,25 @@ export type CreateLimiter = (edge: {
   readonly events: RequestEvents;
 }) => EdgeLimiter;
 
-type PlainClient = Pick<Client<typeof LimiterService>, 'admit' | 'peek' | 'settle'>;
-
 /**
  * A limiter in the edge's own process, which is always reachable: nothing is kept for an outage,
  * and no answer is abandoned.
  */
-export function plainLimiter(limiter: PlainClient): CreateLimiter {
+export function plainLimiter(limiter: Omit<LimiterClient, 'heartbeat'>): CreateLimiter {
+  const calls = limiterCalls(limiter);
   return ({ events }) => ({
     admit: (check) => limiter.admit(check),
     peek: async (terms) => (await limiter.peek(terms)).status,
-    async charge({ tokens, ...settlement }) {
+    async charge(settlement) {
       try {
-        await limiter.settle({ ...settlement, tokens: BigInt(tokens) });
+        await calls.settle(settlement);
       } catch (fault) {
         events.faulted('charge', fault, settlement.requestId);
       }
+    },
+    reserve: (reservation) => calls.reserve(reservation),
+    async keep(running) {
+      await calls.renew(running).catch((fault: unknown) => events.faulted('renewal', fault));
     },
   });
 }

@@ -48,6 +48,8 @@ describe('an edge whose limiter goes away', () => {
           return admitted();
         },
         settle: async () => expect.fail('not expected here'),
+        reserve: async () => expect.fail('not expected here'),
+        renew: async () => expect.fail('not expected here'),
         async peek() {
           if (away !== undefined) throw away;
           return create(PeekResponseSchema, { status: { requests: { limit: 4, remaining: 3 } } });
@@ -127,6 +129,8 @@ describe('an edge whose limiter goes away', () => {
       limiter: {
         admit: () => Promise.reject(new GatewayError('internal_error', 'closed')),
         settle: async () => expect.fail('not expected here'),
+        reserve: async () => expect.fail('not expected here'),
+        renew: async () => expect.fail('not expected here'),
         peek: () => Promise.reject(new GatewayError('internal_error', 'closed')),
         heartbeat: async () => create(HeartbeatResponseSchema, { replicas: 1 }),
       },

@@ -6,19 +6,19 @@ import {
   FallbackLimits,
   type FallbackOptions,
   type RemoteLimits,
+  type Reservation,
+  type RunningRequest,
   type Settlement,
 } from '@gateway/limits';
-import { CostKind, type LimitStatus } from '@gateway/proto/limiter/v1/limit_pb.js';
-import type { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
-import { type Client, RpcError } from '@gateway/rpc';
+import { CostKind, type LimitStatus, type Refusal } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { RpcError } from '@gateway/rpc';
 import { monotonicMs, sleep } from '@gateway/time';
 import type { RequestEvents } from '../events.ts';
 import type { CreateLimiter, EdgeLimiter } from './admit.ts';
-
-type RemoteClient = Pick<Client<typeof LimiterService>, 'admit' | 'heartbeat' | 'peek' | 'settle'>;
+import { type LimiterClient, limiterCalls, ownAdmission } from './limiter-messages.ts';
 
 /** A limiter in another process. */
-export function outageTolerant(limiter: RemoteClient): CreateLimiter {
+export function outageTolerant(limiter: LimiterClient): CreateLimiter {
   return ({
     config: { rpcTimeoutMs: timeoutMs, limiterFailureMode: failureMode, limiterLocalMaxMs: localMaxMs },
     ...edge
@@ -26,7 +26,7 @@ export function outageTolerant(limiter: RemoteClient): CreateLimiter {
 }
 
 export interface OutageTolerantLimiterOptions extends Pick<FallbackOptions, 'clock' | 'failureMode' | 'localMaxMs'> {
-  readonly limiter: RemoteClient;
+  readonly limiter: LimiterClient;
   readonly events: Pick<RequestEvents, 'limiterAway' | 'limiterBack' | 'admittedLocally' | 'chargeKept' | 'faulted'>;
   /** The time limit of one call, including its repeat. */
   readonly timeoutMs: number;
@@ -78,7 +78,7 @@ export class OutageTolerantLimiter extends FallbackLimits implements EdgeLimiter
     }
   }
 
-  /** Reads both limits. @throws GatewayError like `admit`. */
+  /** Reads all limits. @throws GatewayError like `admit`. */
   async peek(terms: Pick<Check, 'key' | 'limits'>): Promise<LimitStatus | undefined> {
     const reading = { ...terms, requestId: '', costKind: CostKind.REQUEST_ONLY };
     return (await super.admit(reading).catch(failAsGateway)).status;
@@ -91,22 +91,29 @@ export class OutageTolerantLimiter extends FallbackLimits implements EdgeLimiter
   async charge(settlement: Settlement): Promise<void> {
     await this.settle(settlement).catch((fault) => this.#events.faulted('charge', fault, settlement.requestId));
   }
+
+  override async reserve(reservation: Reservation): Promise<Refusal | undefined> {
+    return super.reserve(reservation).catch(failAsGateway);
+  }
+
+  async keep(running: readonly RunningRequest[]): Promise<void> {
+    await this.renew(running).catch((fault: unknown) => this.#events.faulted('renewal', fault));
+  }
 }
 
-function remoteLimits(limiter: RemoteClient, timeoutMs: number): RemoteLimits {
+function remoteLimits(limiter: LimiterClient, timeoutMs: number): RemoteLimits {
+  const calls = limiterCalls(limiter);
   return {
     async admit(check) {
       if (check.requestId === '') return limiter.peek(check, { timeoutMs });
       return repeated(timeoutMs, (options) => limiter.admit(check, options));
     },
-    async settle({ key, requestId, localDay, tokens }) {
-      const settlement = { key, requestId, localDay, tokens: BigInt(tokens) };
-      const { usedTokens } = await limiter.settle(settlement, { timeoutMs });
-      return { usedTokens: Number(usedTokens), isLoaded: true };
-    },
+    reserve: (reservation) => repeated(timeoutMs, (options) => calls.reserve(reservation, options)),
+    settle: (settlement) => calls.settle(settlement, { timeoutMs }),
+    renew: (running) => calls.renew(running, { timeoutMs }),
     async heartbeat({ lastAnsweredAtMs, admissions, ...beat }) {
       const lastAnsweredAt = lastAnsweredAtMs === undefined ? undefined : timestampFromMs(lastAnsweredAtMs);
-      const request = { ...beat, admissions: [...admissions], lastAnsweredAt };
+      const request = { ...beat, admissions: admissions.map(ownAdmission), lastAnsweredAt };
       try {
         const { replicas, answeredAt, ...place } = await repeated(timeoutMs, (options) =>
           limiter.heartbeat(request, options),

@@ -99,10 +99,16 @@ function retryHeaders(error: GatewayError, status: number, nowMs: number): Recor
   const { retryAtMs, limit } = error;
   return {
     ...(retryAtMs === undefined ? {} : { 'retry-after': `${Math.max(1, Math.ceil((retryAtMs - nowMs) / 1_000))}` }),
-    // SDKs obey retry-after without an upper bound: the wait for the next day would block the
-    // client's process.
-    ...(limit === 'tokens_per_day' ? { 'x-should-retry': 'false' } : {}),
+    // SDKs obey retry-after without an upper bound: the wait for the next day, or for the next period
+    // of a budget, would block the client's process.
+    ...(isForDays(limit, retryAtMs, nowMs) ? { 'x-should-retry': 'false' } : {}),
   };
+}
+
+/** A budget that is only reserved has room again as soon as a request ends. */
+function isForDays(limit: GatewayError['limit'], retryAtMs = 0, nowMs = 0): boolean {
+  if (limit === 'budget') return retryAtMs - nowMs > 60_000;
+  return limit === 'tokens_per_day' || limit === 'group_tokens_per_day';
 }
 
 /** Types by status. @see spec "Shapes" */

@@ -1,9 +1,10 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { GatewayError, type GatewayErrorCode, toGatewayError } from '@gateway/errors';
+import { CostKind } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { RequestEnding } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { failSpan, inSpan, type Span, SpanKind, startSpan, withSpan } from '@gateway/telemetry';
 import express from 'express';
-import { admit } from '../admission/admit.ts';
+import { admit, limiterTerms, placesOf, takesPlaces } from '../admission/admit.ts';
 import { authenticate, type TokenCache } from '../authentication/authenticate.ts';
 import { BodyMemory } from '../body/body-memory.ts';
 import { maxBytesOf } from '../body/read-body.ts';
@@ -125,12 +126,19 @@ async function answer(asked: Asked, route: Route, peers: AppPeers, bodies: BodyM
     throw refusal;
   }
   logEntry.onAdmitted();
+  const hasPlaces = route.cost === CostKind.REQUEST_AND_TOKENS && takesPlaces(token);
+  if (hasPlaces) peers.running.add(placesOf(requestId, token));
   using allocation = bodies.open(token.tokenId, signal);
   const bodyRules = { ...route.body, pace: peers.config.uploadPace, allocation };
   try {
     await route.endpoint({ ...asked, route, token, admission, bodyRules }, peers);
   } finally {
     logEntry.onWaitedForRoom(allocation.waitedMs);
+    // Nothing was recorded for it, which would have returned what it took.
+    if (hasPlaces && peers.running.remove(requestId)) {
+      const { localDay } = admission;
+      await peers.limiter.charge({ ...limiterTerms(token), requestId, localDay, tokens: 0, ended: true });
+    }
   }
 }
 

@@ -248,6 +248,10 @@ const causes = {
 const limits = {
   requests_per_minute: LimitName.REQUESTS_PER_MINUTE,
   tokens_per_day: LimitName.TOKENS_PER_DAY,
+  group_requests_per_minute: LimitName.GROUP_REQUESTS_PER_MINUTE,
+  group_tokens_per_day: LimitName.GROUP_TOKENS_PER_DAY,
+  budget: LimitName.BUDGET,
+  concurrency: LimitName.CONCURRENCY,
 } as const;
 
 /** The ending of a request, in one word for operators. */

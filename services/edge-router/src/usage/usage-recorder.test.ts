@@ -22,6 +22,7 @@ function setUp(
 ) {
   const lines: string[] = [];
   const finals: UsageRecorded[] = [];
+  const removed: string[] = [];
   const charges: Settlement[] = [];
   const opened: (bigint | undefined)[] = [];
   const peers = {
@@ -45,11 +46,12 @@ function setUp(
         charges.push(charge);
       },
     },
+    running: { remove: (requestId: string) => removed.push(requestId) > 0 },
   } satisfies RecorderPeers;
   const token = create(TokenSchema, { tokenId: 't1', label: 'ci', limits, groupId: 'g1' });
   const admission = { admittedAtMs: 1_000, localDay: '2026-11-20', headers: {} };
   const request = { requestId: 'r1', token, admission, endpoint: '/v1/chat/completions', bodyBytes: 401 };
-  return { recorder: new UsageRecorder(request, peers), peers, opened, lines, finals, charges };
+  return { recorder: new UsageRecorder(request, peers), peers, opened, lines, finals, charges, removed };
 }
 
 describe('UsageRecorder', () => {

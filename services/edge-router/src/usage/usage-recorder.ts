@@ -6,7 +6,8 @@ import type { Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import { LedgerOutcome, type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { inSpan } from '@gateway/telemetry';
 import type { EdgeLimiter } from '../admission/admit.ts';
-import { limiterTerms } from '../admission/admit.ts';
+import { chargedTerms } from '../admission/admit.ts';
+import type { RunningRequests } from '../admission/running-requests.ts';
 import type { Pricing } from '../pricing/pricing.ts';
 import type { AdmittedRequest } from '../request-context.ts';
 import type { Outbox } from './outbox.ts';
@@ -15,6 +16,7 @@ import { wordOf } from './request-log.ts';
 export interface RecorderPeers {
   readonly outbox: Pick<Outbox, 'open' | 'close' | 'finish'>;
   readonly limiter: Pick<EdgeLimiter, 'charge'>;
+  readonly running: Pick<RunningRequests, 'remove'>;
   readonly pricing: Pick<Pricing, 'prices'>;
 }
 
@@ -202,12 +204,16 @@ export class UsageRecorder {
     await Promise.all(this.#givenUp.map((event) => this.#peers.outbox.finish(event, this.#charge(event))));
   }
 
-  #charge({ requestId, inputTokens, outputTokens }: UsageRecorded): Promise<void> | undefined {
+  /** The end of the request itself also returns what it took at its admission. */
+  #charge({ requestId, inputTokens, outputTokens, costMicros }: UsageRecorded): Promise<void> | undefined {
     const { token, admission } = this.#request;
-    if (token.limits?.tokensPerDay === undefined) return undefined;
-    const { key } = limiterTerms(token);
+    const terms = chargedTerms(token);
+    if (terms === undefined) return undefined;
     const tokens = Number(inputTokens + outputTokens);
-    return this.#peers.limiter.charge({ key, requestId, localDay: admission.localDay, tokens });
+    const charge = { ...terms, requestId, localDay: admission.localDay, tokens };
+    if (terms.group === undefined && terms.limits === undefined) return this.#peers.limiter.charge(charge);
+    const ended = requestId === this.#request.requestId && this.#peers.running.remove(requestId);
+    return this.#peers.limiter.charge({ ...charge, costMicros: Number(costMicros ?? 0n), ended });
   }
 
   #take(usage: Counts): void {

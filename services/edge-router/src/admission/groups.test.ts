@@ -1,0 +1,155 @@
+import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import type { Check, RunningRequest } from '@gateway/limits';
+import { TokenKind, TokenSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { BudgetPeriod, CostKind, LimitName, RefusalSchema } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { ManualClock } from '@gateway/time';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { admit, chargedTerms, isLimited, placesOf, takesPlaces } from './admit.ts';
+import { possibleCost, TypicalOutputs } from './reservation.ts';
+import { RunningRequests } from './running-requests.ts';
+
+const budget = { amountMicros: 1_000n, period: BudgetPeriod.MONTH };
+const tokenOf = (fields: MessageInitShape<typeof TokenSchema>) =>
+  create(TokenSchema, { tokenId: 't', kind: TokenKind.SERVICE, ...fields });
+const groupOf = (limits: NonNullable<MessageInitShape<typeof TokenSchema>['group']>['limits']) =>
+  limits === undefined ? { groupId: 'g' } : { groupId: 'g', limits };
+
+describe('the admission of a token in a group', () => {
+  it('asks for both in one call', async () => {
+    const asked: Check[] = [];
+    const limiter = {
+      admit: async (check: Check) => {
+        asked.push(check);
+        return {};
+      },
+    };
+    const token = tokenOf({ limits: { requestsPerMinute: 5 }, group: groupOf({ tokensPerDay: 7n, budget }) });
+    await admit('r', token, CostKind.REQUEST_AND_TOKENS, { limiter, clock: new ManualClock(0) });
+    expect(asked).toMatchObject([
+      {
+        key: 'token:t',
+        limits: { requestsPerMinute: 5 },
+        group: { key: 'group:g', limits: { tokensPerDay: 7n, budget } },
+      },
+    ]);
+  });
+
+  it.each([
+    [LimitName.GROUP_REQUESTS_PER_MINUTE, 'group_requests_per_minute'],
+    [LimitName.GROUP_TOKENS_PER_DAY, 'group_tokens_per_day'],
+    [LimitName.BUDGET, 'budget'],
+    [LimitName.CONCURRENCY, 'concurrency'],
+  ])('names the limit that refused: %s is %s', async (limit, name) => {
+    const refusal = create(RefusalSchema, { limit, retryAt: timestampFromMs(5_000) });
+    const limiter = { admit: async () => ({ refusal }) };
+    const token = tokenOf({ group: groupOf({ requestsPerMinute: 1 }) });
+    const admission = await admit('r', token, CostKind.REQUEST_AND_TOKENS, { limiter, clock: new ManualClock(0) });
+    expect(admission.refusal).toMatchObject({ code: 'rate_limit_exceeded', limit: name, retryAtMs: 5_000 });
+  });
+
+  it('asks nothing for a personal token, and nothing for a group without limits', () => {
+    expect(isLimited(tokenOf({ kind: TokenKind.PERSONAL, group: groupOf({ budget }) }))).toBe(false);
+    expect(isLimited(tokenOf({ group: groupOf({}) }))).toBe(false);
+    expect(isLimited(tokenOf({ group: groupOf({ concurrentRequests: 1 }) }))).toBe(true);
+  });
+});
+
+describe('what the end of a request is charged to', () => {
+  it('is only the day of a token without a group, as ever', () => {
+    expect(chargedTerms(tokenOf({ limits: { tokensPerDay: 5n } }))).toEqual({ key: 'token:t' });
+    expect(chargedTerms(tokenOf({ limits: { requestsPerMinute: 5 }, group: groupOf({}) }))).toBeUndefined();
+  });
+
+  it('is the group as well, if that counts tokens or money', () => {
+    const token = tokenOf({ limits: { tokensPerDay: 5n }, group: groupOf({ budget }) });
+    expect(chargedTerms(token)).toMatchObject({
+      key: 'token:t',
+      limits: { tokensPerDay: 5n },
+      group: { key: 'group:g' },
+    });
+  });
+
+  it('is only the group of a personal token', () => {
+    const personal = { kind: TokenKind.PERSONAL };
+    expect(chargedTerms(tokenOf({ ...personal, group: groupOf({ tokensPerDay: 1n }) }))).toMatchObject({
+      limits: {},
+      group: { key: 'group:g' },
+    });
+    expect(chargedTerms(tokenOf({ ...personal, group: groupOf({ requestsPerMinute: 1 }) }))).toBeUndefined();
+    expect(chargedTerms(tokenOf(personal))).toBeUndefined();
+  });
+});
+
+describe('places of running requests', () => {
+  it('are taken where the token or its group has a bound, and money counts as well', () => {
+    const both = tokenOf({ limits: { concurrentRequests: 1 }, group: groupOf({ concurrentRequests: 2 }) });
+    expect(placesOf('r', both)).toMatchObject({ key: 'token:t', groupKey: 'group:g', inKey: true, inGroup: true });
+    expect(takesPlaces(tokenOf({ group: groupOf({ budget }) }))).toBe(true);
+    expect(takesPlaces(tokenOf({ limits: { requestsPerMinute: 1 } }))).toBe(false);
+    expect(takesPlaces(tokenOf({ kind: TokenKind.PERSONAL, group: groupOf({ concurrentRequests: 1 }) }))).toBe(false);
+  });
+
+  it('are renewed every five seconds until they are returned', async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const kept: string[][] = [];
+    const keep = async (running: readonly RunningRequest[]) =>
+      void kept.push(running.map(({ requestId }) => requestId));
+    using running = new RunningRequests({ keep });
+    const token = tokenOf({ limits: { concurrentRequests: 2 } });
+    running.add(placesOf('a', token));
+    running.add(placesOf('b', token));
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect([running.remove('a'), running.remove('a')]).toEqual([true, false]);
+    await vi.advanceTimersByTimeAsync(5_000);
+    running.remove('b');
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(kept).toEqual([['a', 'b'], ['b']]);
+  });
+});
+
+describe('what a request can cost', () => {
+  const priceOf: Readonly<Record<string, bigint>> = { small: 1n, large: 10n };
+  const pricing = {
+    candidatesOf: (model: string) => (model === 'gateway/class' ? ['small', 'large', 'free'] : [model]),
+    prices: {
+      costOf: (model: string, tokens: { inputTokens: bigint; outputTokens: bigint }) => {
+        const price = priceOf[model];
+        return price === undefined ? undefined : (tokens.inputTokens + tokens.outputTokens) * price;
+      },
+    },
+  };
+  const bodyOf = (bytes: number, fields: Readonly<Record<string, unknown>> = {}) => ({
+    source: { length: bytes },
+    value: (name: string) => fields[name],
+  });
+  const outputsOf = (models: readonly { model: string; outputTokens: bigint }[] = [], most = 32_000) => {
+    const outputs = new TypicalOutputs({ getTypicalOutput: async () => ({ models }) } as never, most);
+    onTestFinished(() => outputs[Symbol.dispose]());
+    return outputs;
+  };
+  const cost = (body: ReturnType<typeof bodyOf>, model: string, outputs = outputsOf()) =>
+    possibleCost({ body, model, localDay: '2026-11-20' } as never, pricing as never, outputs);
+
+  it('is its input and as much output as it asks for, at the dearest model that may answer', () => {
+    expect(cost(bodyOf(401, { max_tokens: 100 }), 'small')).toBe(101 + 100);
+    expect(cost(bodyOf(401, { max_completion_tokens: 100, max_tokens: 50 }), 'gateway/class')).toBe((101 + 100) * 10);
+    expect(cost(bodyOf(4, { max_output_tokens: 100 }), 'free')).toBe(0);
+  });
+
+  it('has 4,096 tokens of output until the ledger knows what the model usually writes', async () => {
+    const outputs = outputsOf([{ model: 'small', outputTokens: 900n }]);
+    expect(cost(bodyOf(4), 'small', outputs)).toBe(1 + 4_096);
+    await outputs.refresh();
+    expect(cost(bodyOf(4), 'small', outputs)).toBe(1 + 900);
+    expect(cost(bodyOf(4), 'large', outputs)).toBe((1 + 4_096) * 10);
+  });
+
+  it.each([{ max_tokens: 1e9 }, { max_tokens: -1 }, { max_tokens: '7' }, { max_tokens: 1.5 }])(
+    'has no more output than the setting, and ignores what is no bound: %j',
+    (fields) => {
+      expect(cost(bodyOf(4, fields), 'small', outputsOf([], 1_000))).toBe(1 + 1_000);
+    },
+  );
+});

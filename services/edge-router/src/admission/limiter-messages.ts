@@ -1,0 +1,92 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import type {
+  GroupedTerms,
+  KeyLimits,
+  OwnAdmission,
+  Reservation,
+  RunningRequest,
+  SettledTotals,
+  Settlement,
+} from '@gateway/limits';
+import { BudgetPeriod, type LimitsSchema, type Refusal } from '@gateway/proto/limiter/v1/limit_pb.js';
+import type {
+  LimiterService,
+  OwnAdmissionSchema,
+  ReserveRequestSchema,
+  RunningRequestSchema,
+  SettleRequestSchema,
+  SettleResponse,
+} from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import type { CallOptions, Client } from '@gateway/rpc';
+
+/** The calls of the limiter that an edge makes. */
+export type LimiterClient = Pick<
+  Client<typeof LimiterService>,
+  'admit' | 'heartbeat' | 'peek' | 'settle' | 'reserve' | 'renew'
+>;
+
+/** The calls that need conversion, with the limiter's answers in the terms of `@gateway/limits`. */
+export function limiterCalls(limiter: Pick<LimiterClient, 'settle' | 'reserve' | 'renew'>) {
+  return {
+    async reserve(reservation: Reservation, options?: CallOptions): Promise<Refusal | undefined> {
+      return (await limiter.reserve(reserveRequest(reservation), options)).refusal;
+    },
+    async settle(settlement: Settlement, options?: CallOptions): Promise<SettledTotals> {
+      return totalsIn(settlement, await limiter.settle(settleRequest(settlement), options));
+    },
+    async renew(running: readonly RunningRequest[], options?: CallOptions): Promise<void> {
+      for (let start = 0; start < running.length; start += mostInOneCall) {
+        const some = running.slice(start, start + mostInOneCall);
+        await limiter.renew({ running: some.map(runningRequest) }, options);
+      }
+    },
+  };
+}
+
+export function ownAdmission({ key, groupKey = '', requestId, ageMs }: OwnAdmission) {
+  return { key, groupKey, requestId, ageMs } satisfies MessageInitShape<typeof OwnAdmissionSchema>;
+}
+
+/** The most running requests that one call may renew. */
+const mostInOneCall = 1_000;
+
+function settleRequest(settlement: Settlement): MessageInitShape<typeof SettleRequestSchema> {
+  const { key, requestId, localDay, tokens, limits, group, costMicros = 0, ended = false } = settlement;
+  const charge = { key, requestId, localDay, tokens: BigInt(tokens) };
+  // As for most requests: only the tokens of the key are counted.
+  if (group === undefined && !ended && costMicros === 0) return charge;
+  return {
+    ...{ ...charge, costMicros: BigInt(costMicros), ended },
+    ...(limits && { limits: toLimits(limits) }),
+    ...toGroup({ key, group }),
+  };
+}
+
+function totalsIn({ group }: Settlement, { usedTokens, groupUsedTokens, groupSpentMicros }: SettleResponse) {
+  const totals = { usedTokens: Number(usedTokens), isLoaded: true };
+  if (group === undefined) return totals;
+  return { ...totals, groupUsedTokens: Number(groupUsedTokens), groupSpentMicros: Number(groupSpentMicros) };
+}
+
+function reserveRequest(reservation: Reservation): MessageInitShape<typeof ReserveRequestSchema> {
+  const { key, requestId, localDay, limits, costMicros } = reservation;
+  const request = { key, requestId, localDay, costMicros: BigInt(costMicros) };
+  return { ...request, ...(limits && { limits: toLimits(limits) }), ...toGroup(reservation) };
+}
+
+function runningRequest(running: RunningRequest): MessageInitShape<typeof RunningRequestSchema> {
+  const { key, groupKey = '', requestId, inKey, inGroup, reserved } = running;
+  const request = { key, groupKey, requestId, inKey, inGroup };
+  if (reserved === undefined) return request;
+  const { period: budgetPeriod = BudgetPeriod.UNSPECIFIED, firstDay: localDay } = reserved.span;
+  return { ...request, reservedMicros: BigInt(reserved.micros), budgetPeriod, localDay };
+}
+
+function toGroup({ group }: Pick<GroupedTerms, 'key' | 'group'>) {
+  if (group === undefined) return {};
+  return { group: { key: group.key, ...(group.limits && { limits: toLimits(group.limits) }) } };
+}
+
+function toLimits({ budget, ...counts }: KeyLimits): MessageInitShape<typeof LimitsSchema> {
+  return budget === undefined ? counts : { ...counts, budget };
+}
