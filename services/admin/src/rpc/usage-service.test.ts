@@ -234,10 +234,12 @@ describe('the care of the ledger', () => {
     replayDeadLetters: ({ pageToken }) => ({ replayed: 3, nextPageToken: `${pageToken}+` }),
   });
   const limiterOperator = clientOf(LimiterOperatorService, {
-    reconcileDay: ({ key, localDay }) => {
+    reconcileDay: ({ key, groupKey, localDay }) => {
       if (localDay === '2026-11-19') throw new GatewayError('invalid_request', 'local_day must be today.');
-      const counters: Record<string, bigint | undefined> = { 'token:right': 10n, 'token:wrong': 7n };
-      const usedTokensBefore = counters[key];
+      const counters: Record<string, bigint | undefined> = {
+        ...{ 'token:right ': 10n, 'token:wrong ': 7n, 'token:member group:g1': 8n, 'group:g1 ': 9n, 'group:g2 ': 10n },
+      };
+      const usedTokensBefore = counters[`${key} ${groupKey}`];
       return { usedTokensAfter: 10n, ...(usedTokensBefore !== undefined && { usedTokensBefore }) };
     },
   });
@@ -245,7 +247,8 @@ describe('the care of the ledger', () => {
     { tokenId: 'right' },
     { tokenId: 'wrong' },
     { tokenId: 'forgotten' },
-    { tokenId: 'unlimited', kind: TokenKind.PERSONAL },
+    { tokenId: 'member', groupId: 'g1' },
+    { tokenId: 'unlimited', kind: TokenKind.PERSONAL, groupId: 'g2' },
   ];
 
   it('compares a day with its events, and the counters of limited tokens with the ledger, and is written down', async () => {
@@ -253,7 +256,11 @@ describe('the care of the ledger', () => {
     const request = create(ReconcileDayRequestSchema, { localDay: '2026-11-20', repair: true });
     expect(await world.service.reconcileDay(request, world.context)).toMatchObject({
       ledger: { differenceCount: 2, repaired: true },
-      counters: [{ tokenId: 'wrong', counterTokens: 7n, ledgerTokens: 10n }],
+      counters: [
+        { tokenId: 'member', counterTokens: 8n, ledgerTokens: 10n },
+        { tokenId: 'wrong', counterTokens: 7n, ledgerTokens: 10n },
+        { groupId: 'g1', counterTokens: 9n, ledgerTokens: 10n },
+      ],
     });
     expect(await world.audited()).toEqual([
       {
@@ -261,7 +268,7 @@ describe('the care of the ledger', () => {
         action: 'usage.reconcile',
         subject: '2026-11-20',
         outcome: 'done',
-        after: { repair: true, differences: 2, repaired: true, counters: 1 },
+        after: { repair: true, differences: 2, repaired: true, counters: 3 },
       },
     ]);
   });

@@ -299,6 +299,8 @@ export declare const ReconcileDayResponseSchema: GenMessage<ReconcileDayResponse
  */
 export declare type CounterDifference = Message<"gateway.admin.v1.CounterDifference"> & {
   /**
+   * Empty: the counter of a group.
+   *
    * @generated from field: string token_id = 1;
    */
   tokenId: string;
@@ -316,6 +318,13 @@ export declare type CounterDifference = Message<"gateway.admin.v1.CounterDiffere
    * @generated from field: int64 ledger_tokens = 3;
    */
   ledgerTokens: bigint;
+
+  /**
+   * The group of the counter. Empty: the counter of a token.
+   *
+   * @generated from field: string group_id = 4;
+   */
+  groupId: string;
 };
 
 /**

@@ -103,6 +103,7 @@ const compared: Readonly<Record<string, (totals: UsageTotals | undefined) => big
   'output with a cost': (totals) => totals?.costed?.outputTokens,
 };
 
-function counterText({ tokenId, counterTokens, ledgerTokens }: CounterDifference): string {
-  return `token ${tokenId}: the limiter counted ${counterTokens ?? 'nothing'} instead of ${ledgerTokens} tokens`;
+function counterText({ tokenId, groupId, counterTokens, ledgerTokens }: CounterDifference): string {
+  const counter = groupId === '' ? `token ${tokenId}` : `group ${groupId}`;
+  return `${counter}: the limiter counted ${counterTokens ?? 'nothing'} instead of ${ledgerTokens} tokens`;
 }
