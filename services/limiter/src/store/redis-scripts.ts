@@ -11,6 +11,22 @@ export interface RedisScriptsOptions {
   readonly redisClock?: Clock | undefined;
 }
 
+/** Each is named as a whole, so that programs of the image include it. */
+const files = {
+  shared: new URL('./shared.lua', import.meta.url),
+  admit: new URL('./admit.lua', import.meta.url),
+  settled: new URL('./settled.lua', import.meta.url),
+  settle: new URL('./settle.lua', import.meta.url),
+  running: new URL('./running.lua', import.meta.url),
+  reload: new URL('./reload.lua', import.meta.url),
+  'record-admissions': new URL('./record-admissions.lua', import.meta.url),
+  heartbeat: new URL('./heartbeat.lua', import.meta.url),
+  'admit-all': new URL('./admit-all.lua', import.meta.url),
+  reserve: new URL('./reserve.lua', import.meta.url),
+  'settle-all': new URL('./settle-all.lua', import.meta.url),
+  renew: new URL('./renew.lua', import.meta.url),
+} as const;
+
 /** All keys of one call share a hash tag, so that a cluster accepts each script. */
 const scripts = {
   admit: readScript('admit'),
@@ -50,7 +66,7 @@ export class RedisScripts {
   }
 }
 
-function readScript(...names: readonly string[]) {
-  const files = ['shared', ...names].map((name) => new URL(`./${name}.lua`, import.meta.url));
-  return scriptOf(files.map((file) => readFileSync(file, 'utf8')).join('\n'));
+function readScript(...names: readonly (keyof typeof files)[]) {
+  const texts = (['shared', ...names] as const).map((name) => readFileSync(files[name], 'utf8'));
+  return scriptOf(texts.join('\n'));
 }
