@@ -7,7 +7,7 @@ import { Fact, Page, Panel } from '../../frame/page.tsx';
 import { Answer } from '../../ui/state.tsx';
 import { DayTime, localDayOf, Time } from '../../ui/time.tsx';
 import { TokenLimits } from '../tokens/token-limits.tsx';
-import { measuresOf, sumOf, tokensOf } from '../usage/measures.ts';
+import { costNote, measuresOf, sumOf, tokensOf } from '../usage/measures.ts';
 import { UsageChart } from '../usage/usage-chart.tsx';
 import { addDays } from '../usage/usage-period.ts';
 import '../usage/usage.css';
@@ -50,12 +50,17 @@ function MyUsage({ token, limits, today, lastSevenDays, days, currency }: GetMyU
 function Month({ days, currency }: { readonly days: readonly UsageRow[]; readonly currency: string }) {
   const lastDay = localDayOf(Date.now());
   const measure = measuresOf(currency).tokens;
-  const { costMicros } = sumOf(days);
+  const sums = sumOf(days);
+  const note = costNote(sums, currency);
   if (measure === undefined) return null;
   return (
     <Panel
       title="Tokens, last 30 days"
-      aside={currency === '' ? undefined : `Cost: ${formatMoney(costMicros, currency)}`}
+      aside={
+        currency === ''
+          ? undefined
+          : `Cost: ${formatMoney(sums.costMicros, currency)}${note === undefined ? '' : ` (${note})`}`
+      }
       wide
     >
       <UsageChart period={{ firstDay: addDays(lastDay, -29), lastDay }} rows={days} measure={measure} compare={false} />
