@@ -2,7 +2,7 @@ import type { DescService } from '@bufbuild/protobuf';
 import type { SettingRead } from '@gateway/config';
 import type { GatewayDatabase } from '@gateway/database';
 import type { AdapterService } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
-import { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { GroupService, IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { LimiterOperatorService, LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import { PoolBrokerService, PoolOperatorService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
@@ -35,6 +35,7 @@ export const adapterProcesses: ReadonlyMap<ProviderFormat, { readonly name: stri
 export function peersOf(clientOf: <S extends DescService>(service: S, process: PeerName) => Client<S>) {
   return {
     identity: clientOf(IdentityService, 'identity'),
+    groups: clientOf(GroupService, 'identity'),
     broker: clientOf(PoolBrokerService, 'pool-broker'),
     poolOperator: clientOf(PoolOperatorService, 'pool-broker'),
     limiter: clientOf(LimiterService, 'limiter'),

@@ -2,6 +2,7 @@ import type { ConnectRouter } from '@connectrpc/connect';
 import { AccountService } from '@gateway/proto/admin/v1/account_service_pb.js';
 import { AuditService } from '@gateway/proto/admin/v1/audit_service_pb.js';
 import { ConfigurationService } from '@gateway/proto/admin/v1/configuration_service_pb.js';
+import { GroupService } from '@gateway/proto/admin/v1/group_service_pb.js';
 import { OperatorService } from '@gateway/proto/admin/v1/operator_service_pb.js';
 import { PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
 import { RequestService } from '@gateway/proto/admin/v1/request_service_pb.js';
@@ -15,6 +16,7 @@ import type { AdminParts } from './parts.ts';
 import { accountService } from './rpc/account-service.ts';
 import { auditService } from './rpc/audit-service.ts';
 import { configurationService } from './rpc/configuration-service.ts';
+import { groupService } from './rpc/group-service.ts';
 import { operatorService } from './rpc/operator-service.ts';
 import { poolService } from './rpc/pool-service.ts';
 import { requestService } from './rpc/request-service.ts';
@@ -42,6 +44,7 @@ export function sessionRoutes(access: SessionParts) {
 export function operationRoutes(parts: AdminParts, operators: OperatorStore) {
   return (router: ConnectRouter): void => {
     router.service(TokenService, tokenService(parts));
+    router.service(GroupService, groupService(parts));
     router.service(AccountService, accountService(parts));
     router.service(PoolService, poolService(parts));
     router.service(ConfigurationService, configurationService(parts));

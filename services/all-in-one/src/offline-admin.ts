@@ -13,7 +13,7 @@ import { createIdentityService } from '@gateway/identity/service';
 import { readCredentialConfig, readGatewayConfig } from '@gateway/pool-broker/config';
 import { createPoolBrokerService } from '@gateway/pool-broker/service';
 import { MemoryPoolStore } from '@gateway/pool-broker/store/memory-pool-store';
-import { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { GroupService, IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { ReconcileDayResponseSchema } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { PoolBrokerService, PoolOperatorService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { UsageLedgerService, UsageReportService } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
@@ -119,6 +119,7 @@ async function openParts(
   return {
     peers: {
       identity: clientOf(IdentityService),
+      groups: clientOf(GroupService),
       broker: clientOf(PoolBrokerService),
       poolOperator: clientOf(PoolOperatorService),
       limiter: { peek: () => Promise.reject(new RpcError('unavailable', 'No gateway was called.')) },

@@ -2,6 +2,7 @@ import type { DescMethod, DescService } from '@bufbuild/protobuf';
 import { AccountService } from '@gateway/proto/admin/v1/account_service_pb.js';
 import { AuditService } from '@gateway/proto/admin/v1/audit_service_pb.js';
 import { ConfigurationService } from '@gateway/proto/admin/v1/configuration_service_pb.js';
+import { GroupService } from '@gateway/proto/admin/v1/group_service_pb.js';
 import { OperatorService, Role } from '@gateway/proto/admin/v1/operator_service_pb.js';
 import { PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
 import { RequestService } from '@gateway/proto/admin/v1/request_service_pb.js';
@@ -44,10 +45,18 @@ const permissions: ReadonlyMap<DescMethod, Permission> = new Map([
     rotateToken: OPERATOR,
     revokeToken: OPERATOR,
   }),
+  ...of(GroupService, {
+    listGroups: VIEWER,
+    getGroup: VIEWER,
+    createGroup: OPERATOR,
+    updateGroup: OPERATOR,
+    deleteGroup: OPERATOR,
+  }),
   ...of(AccountService, {
     addAccount: OPERATOR,
     replaceCredential: OPERATOR,
     setAccountState: OPERATOR,
+    setAccountLabels: OPERATOR,
     removeAccount: OPERATOR,
     probeAccounts: OPERATOR,
   }),

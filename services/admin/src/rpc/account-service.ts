@@ -50,6 +50,16 @@ export function accountService(parts: AdminParts): ServiceImpl<typeof AccountSer
       });
     },
 
+    async setAccountLabels({ accountId, labels }, context) {
+      return await audit.change(context, { action: 'account.set_labels', subject: accountId }, async () => {
+        const { before, account } = await refusedByField(
+          poolOperator.setAccountLabels({ accountId, labels }, peerCall(context.signal)),
+        );
+        if (before === undefined) throw notFound(`account ${accountId}`);
+        return { answer: { account }, before: shown(before), after: shown(account) };
+      });
+    },
+
     async removeAccount({ accountId }, context) {
       return await audit.change(context, { action: 'account.remove', subject: accountId }, async () => {
         const { before } = await poolOperator.removeAccount({ accountId }, peerCall(context.signal));

@@ -16,6 +16,15 @@ export function checkFields(problems: FieldProblems): void {
   if (Object.keys(problems).length > 0) throw invalidFields(problems);
 }
 
+/** The same for the problems that the shared rules find: they begin with a verb. */
+export function checkSentences(problems: FieldProblems): void {
+  const sentences = Object.entries(problems).map(([field, text]) => [
+    field,
+    `${text[0]?.toUpperCase()}${text.slice(1)}`,
+  ]);
+  checkFields(Object.fromEntries(sentences));
+}
+
 /** Another operator changed it since the caller read it. */
 export function changedMeanwhile(what: string): ConnectError {
   return new ConnectError(

@@ -1,6 +1,6 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { TokenListingSchema } from '@gateway/proto/admin/v1/token_service_pb.js';
-import type { Token } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import type { Group, Token } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import type { LimitStatus } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { UsageGrouping } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { addLocalDays, type LocalDay, localDayOf } from '@gateway/time';
@@ -18,8 +18,7 @@ export async function tokenListings(
   tokens: readonly Token[],
   signal: AbortSignal,
 ): Promise<Listing[]> {
-  const today = localDayOf(clock.nowMs());
-  const days = Array.from({ length: shownDays }, (_, index) => addLocalDays(today, index + 1 - shownDays));
+  const days = shownDaysUntil(clock.nowMs());
   const faults: unknown[] = [];
   const orElse =
     <T>(instead: T) =>
@@ -28,13 +27,14 @@ export async function tokenListings(
       faults.push(fault);
       return instead;
     };
+  const groups = await groupsOf(peers, tokens, signal).catch(orElse(new Map<string, Group>()));
   const listings: Listing[] = [];
   await askForEach(tokens.entries(), async ([index, token]) => {
     const [limits, tokensByDay] = await Promise.all([
-      limitsOf(peers, token, signal).catch(orElse(undefined)),
-      tokensOn(days, peers, token, signal).catch(orElse([])),
+      limitsOf(peers, token, signal, groups.get(token.groupId)).catch(orElse(undefined)),
+      tokensOn(days, peers, { tokenId: token.tokenId }, signal).catch(orElse([])),
     ]);
-    listings[index] = { token, limits, tokensByDay };
+    listings[index] = { token, limits, tokensByDay, groupName: groups.get(token.groupId)?.name ?? '' };
   });
   if (faults.length > 0) {
     logger.warn({ err: faults[0], count: faults.length }, 'tokens are listed without some of their details');
@@ -44,23 +44,53 @@ export async function tokenListings(
 
 const shownDays = 14;
 
-/** The state of a token's limits. The limiter does not know tokens without limits. */
+/** The groups of these tokens by their ids. Reads none if no token has one. */
+export async function groupsOf(
+  { groups }: Pick<AdminPeers, 'groups'>,
+  tokens: readonly Pick<Token, 'groupId'>[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, Group>> {
+  if (tokens.every(({ groupId }) => groupId === '')) return new Map();
+  const known = await groups.listGroups({}, peerCall(signal));
+  return new Map(known.groups.map((group) => [group.groupId, group]));
+}
+
+/**
+ * The state of a token's limits, which the limiter keeps with those of its group. The limiter does
+ * not know tokens without limits.
+ */
 export async function limitsOf(
   { limiter }: AdminPeers,
   { tokenId, limits }: Token,
   signal: AbortSignal,
+  group?: Group,
 ): Promise<LimitStatus | undefined> {
-  if (limits?.requestsPerMinute === undefined && limits?.tokensPerDay === undefined) return undefined;
-  return (await limiter.peek({ key: `token:${tokenId}`, limits }, peerCall(signal))).status;
+  const { requestsPerMinute, tokensPerDay, concurrentRequests } = limits ?? {};
+  if (limits === undefined) return undefined;
+  if ([requestsPerMinute, tokensPerDay, concurrentRequests].every((limit) => limit === undefined)) return undefined;
+  const ofGroup = group && { group: limitedGroup(group) };
+  return (await limiter.peek({ key: `token:${tokenId}`, limits, ...ofGroup }, peerCall(signal))).status;
 }
 
-async function tokensOn(
+/** A group as the limiter knows it. */
+export function limitedGroup({ groupId, limits }: Group) {
+  return { key: `group:${groupId}`, ...(limits && { limits }) };
+}
+
+/** The last 14 local days, today last. */
+export function shownDaysUntil(nowMs: number): readonly LocalDay[] {
+  const today = localDayOf(nowMs);
+  return Array.from({ length: shownDays }, (_, index) => addLocalDays(today, index + 1 - shownDays));
+}
+
+/** The tokens that a token or a group used on each of these days. */
+export async function tokensOn(
   days: readonly LocalDay[],
   { usageReport }: AdminPeers,
-  { tokenId }: Token,
+  of: { readonly tokenId: string } | { readonly groupId: string },
   signal: AbortSignal,
 ): Promise<bigint[]> {
-  const period = { firstDay: days.at(0) ?? '', lastDay: days.at(-1) ?? '', tokenId, grouping: UsageGrouping.DAY };
+  const period = { firstDay: days.at(0) ?? '', lastDay: days.at(-1) ?? '', ...of, grouping: UsageGrouping.DAY };
   const used = new Map<string, bigint>();
   const pages = pagesOf((pageToken) => usageReport.reportUsage({ ...period, pageToken }, peerCall(signal)));
   for await (const { rows } of pages) {

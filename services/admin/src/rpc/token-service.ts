@@ -6,7 +6,7 @@ import { type Token, TokenKind, TokenSchema } from '@gateway/proto/identity/v1/i
 import { detailProblems, type GivenDetails, maxKeepOldSeconds } from '@gateway/tokens';
 import type { AdminParts } from '../parts.ts';
 import { pagesOf, peerCall } from '../peer-calls.ts';
-import { changedMeanwhile, checkFields, type FieldProblems, invalidFields, notFound } from './problems.ts';
+import { changedMeanwhile, checkSentences, type FieldProblems, invalidFields, notFound } from './problems.ts';
 import { tokenListings } from './token-listings.ts';
 
 /**
@@ -17,9 +17,15 @@ export function tokenService(parts: AdminParts): ServiceImpl<typeof TokenService
   const { peers, audit, clock } = parts;
   const { identity } = peers;
   return {
-    async listTokens({ search, includeEnded, pageSize, pageToken }, context) {
+    async listTokens({ search, includeEnded, groupId, pageSize, pageToken }, context) {
       if (pageSize > maxPageSize) throw invalidFields({ pageSize: `Must be at most ${maxPageSize}.` });
-      const page = { search: search.trim(), includeRevoked: includeEnded, pageSize: pageSize || 50, pageToken };
+      const page = {
+        search: search.trim(),
+        includeRevoked: includeEnded,
+        groupId,
+        pageSize: pageSize || 50,
+        pageToken,
+      };
       const { tokens, nextPageToken } = await identity.list(page, peerCall(context.signal));
       return { tokens: await tokenListings(parts, tokens, context.signal), nextPageToken };
     },
@@ -133,25 +139,29 @@ async function tokenById({ peers }: AdminParts, tokenId: string, context: Handle
   return token;
 }
 
-type Details = Pick<IssueTokenRequest, 'limits' | 'expiresAt'> &
+type Details = Pick<IssueTokenRequest, 'limits' | 'expiresAt' | 'access'> &
   Partial<Pick<UpdateTokenRequest, 'label' | 'note' | 'clearExpiry'>>;
 
-function check({ label, note, limits, expiresAt, clearExpiry }: Details, kind: GivenDetails['kind'], nowMs: number) {
-  const { requestsPerMinute, tokensPerDay } = limits ?? {};
+function check(
+  { label, note, limits, access, expiresAt, clearExpiry }: Details,
+  kind: GivenDetails['kind'],
+  nowMs: number,
+) {
+  const { requestsPerMinute, tokensPerDay, concurrentRequests } = limits ?? {};
   const given: GivenDetails = {
-    ...{ kind, label, note, expiresAtMs: expiresAt && timestampMs(expiresAt) },
-    limits: { requestsPerMinute, tokensPerDay: tokensPerDay === undefined ? undefined : Number(tokensPerDay) },
+    ...{ kind, label, note, access, expiresAtMs: expiresAt && timestampMs(expiresAt) },
+    limits: {
+      ...{ requestsPerMinute, concurrentRequests },
+      tokensPerDay: tokensPerDay === undefined ? undefined : Number(tokensPerDay),
+    },
   };
   const problems: FieldProblems = {
     ...detailProblems(given, nowMs),
+    ...(limits?.budget === undefined ? {} : { 'limits.budget': 'must be absent: budgets belong to groups.' }),
     ...(kind === undefined ? { kind: 'must be service or personal.' } : {}),
     ...(clearExpiry && expiresAt !== undefined ? { clearExpiry: 'must not be set together with an end.' } : {}),
   };
-  const sentences = Object.entries(problems).map(([field, text]) => [
-    field,
-    `${text[0]?.toUpperCase()}${text.slice(1)}`,
-  ]);
-  checkFields(Object.fromEntries(sentences));
+  checkSentences(problems);
 }
 
 function kindOf(kind: TokenKind): GivenDetails['kind'] {

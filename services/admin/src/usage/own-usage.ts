@@ -5,7 +5,7 @@ import { UsageGrouping } from '@gateway/proto/usage/v1/usage_operator_service_pb
 import { addLocalDays, type Clock, localDayOf } from '@gateway/time';
 import type { AdminPeers } from '../parts.ts';
 import { peerCall } from '../peer-calls.ts';
-import { limitsOf } from '../rpc/token-listings.ts';
+import { groupsOf, limitedGroup, limitsOf } from '../rpc/token-listings.ts';
 import type { TokenNames } from './token-names.ts';
 import { usagePages } from './usage-report.ts';
 
@@ -42,15 +42,19 @@ export async function ownUsage(
     compare: false,
     tokenId,
   };
-  const [{ today, lastSevenDays }, pages, limits] = await Promise.all([
+  const group = (await groupsOf(peers, [token], signal)).get(token.groupId);
+  const [{ today, lastSevenDays }, pages, limits, groupLimits] = await Promise.all([
     peers.usageQuery.getUsage({ tokenId }, options),
     Array.fromAsync(usagePages({ peers, names }, query, signal)),
-    limitsOf(peers, token, signal),
+    limitsOf(peers, token, signal, group),
+    group?.limits === undefined ? undefined : peers.limiter.peek(limitedGroup(group), options),
   ]);
   return {
     // The note is only for operators.
     token: { ...token, note: '' },
     limits,
+    groupName: group?.name ?? '',
+    groupLimits: groupLimits?.status,
     today,
     lastSevenDays,
     days: pages.flatMap(({ rows }) => rows),

@@ -133,6 +133,45 @@ export declare type SetAccountStateResponse = Message<"gateway.admin.v1.SetAccou
 export declare const SetAccountStateResponseSchema: GenMessage<SetAccountStateResponse>;
 
 /**
+ * @generated from message gateway.admin.v1.SetAccountLabelsRequest
+ */
+export declare type SetAccountLabelsRequest = Message<"gateway.admin.v1.SetAccountLabelsRequest"> & {
+  /**
+   * @generated from field: string account_id = 1;
+   */
+  accountId: string;
+
+  /**
+   * Letters, digits, "-", "_" and ".". At most 20. Empty: none.
+   *
+   * @generated from field: repeated string labels = 2;
+   */
+  labels: string[];
+};
+
+/**
+ * Describes the message gateway.admin.v1.SetAccountLabelsRequest.
+ * Use `create(SetAccountLabelsRequestSchema)` to create a new message.
+ */
+export declare const SetAccountLabelsRequestSchema: GenMessage<SetAccountLabelsRequest>;
+
+/**
+ * @generated from message gateway.admin.v1.SetAccountLabelsResponse
+ */
+export declare type SetAccountLabelsResponse = Message<"gateway.admin.v1.SetAccountLabelsResponse"> & {
+  /**
+   * @generated from field: gateway.pool.v1.Account account = 1;
+   */
+  account?: Account | undefined;
+};
+
+/**
+ * Describes the message gateway.admin.v1.SetAccountLabelsResponse.
+ * Use `create(SetAccountLabelsResponseSchema)` to create a new message.
+ */
+export declare const SetAccountLabelsResponseSchema: GenMessage<SetAccountLabelsResponse>;
+
+/**
  * @generated from message gateway.admin.v1.RemoveAccountRequest
  */
 export declare type RemoveAccountRequest = Message<"gateway.admin.v1.RemoveAccountRequest"> & {
@@ -331,6 +370,16 @@ export declare const AccountService: GenService<{
     methodKind: "unary";
     input: typeof SetAccountStateRequestSchema;
     output: typeof SetAccountStateResponseSchema;
+  },
+  /**
+   * Replaces the labels of a stored account.
+   *
+   * @generated from rpc gateway.admin.v1.AccountService.SetAccountLabels
+   */
+  setAccountLabels: {
+    methodKind: "unary";
+    input: typeof SetAccountLabelsRequestSchema;
+    output: typeof SetAccountLabelsResponseSchema;
   },
   /**
    * Removes a stored account and its tokens. Running requests end normally.

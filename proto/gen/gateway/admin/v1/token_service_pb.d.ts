@@ -4,7 +4,7 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { Token, TokenKind } from "../../identity/v1/identity_service_pb.js";
+import type { AccessRules, Token, TokenKind } from "../../identity/v1/identity_service_pb.js";
 import type { Limits, LimitStatus } from "../../limiter/v1/limit_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
@@ -44,6 +44,13 @@ export declare type ListTokensRequest = Message<"gateway.admin.v1.ListTokensRequ
    * @generated from field: string page_token = 4;
    */
   pageToken: string;
+
+  /**
+   * Only tokens of this group, by its id. Empty: all.
+   *
+   * @generated from field: string group_id = 5;
+   */
+  groupId: string;
 };
 
 /**
@@ -98,6 +105,13 @@ export declare type TokenListing = Message<"gateway.admin.v1.TokenListing"> & {
    * @generated from field: repeated int64 tokens_by_day = 3;
    */
   tokensByDay: bigint[];
+
+  /**
+   * The name of its group. Empty: none.
+   *
+   * @generated from field: string group_name = 4;
+   */
+  groupName: string;
 };
 
 /**
@@ -176,6 +190,18 @@ export declare type IssueTokenRequest = Message<"gateway.admin.v1.IssueTokenRequ
    * @generated from field: google.protobuf.Timestamp expires_at = 5;
    */
   expiresAt?: Timestamp | undefined;
+
+  /**
+   * Empty: none.
+   *
+   * @generated from field: string group_id = 6;
+   */
+  groupId: string;
+
+  /**
+   * @generated from field: gateway.identity.v1.AccessRules access = 7;
+   */
+  access?: AccessRules | undefined;
 };
 
 /**
@@ -229,7 +255,7 @@ export declare type UpdateTokenRequest = Message<"gateway.admin.v1.UpdateTokenRe
   label?: string | undefined;
 
   /**
-   * Absent: unchanged. Otherwise both limits are replaced: one that is not set is removed.
+   * Absent: unchanged. Otherwise all limits are replaced: one that is not set is removed.
    *
    * @generated from field: gateway.limiter.v1.Limits limits = 3;
    */
@@ -261,6 +287,20 @@ export declare type UpdateTokenRequest = Message<"gateway.admin.v1.UpdateTokenRe
    * @generated from field: int64 expected_revision = 7;
    */
   expectedRevision: bigint;
+
+  /**
+   * Absent: unchanged. Empty: the token leaves its group.
+   *
+   * @generated from field: optional string group_id = 8;
+   */
+  groupId?: string | undefined;
+
+  /**
+   * Absent: unchanged. Otherwise all rules are replaced.
+   *
+   * @generated from field: gateway.identity.v1.AccessRules access = 9;
+   */
+  access?: AccessRules | undefined;
 };
 
 /**

@@ -239,6 +239,21 @@ export declare type GetMyUsageResponse = Message<"gateway.admin.v1.GetMyUsageRes
    * @generated from field: string currency = 6;
    */
   currency: string;
+
+  /**
+   * The name of the token's group. Empty: none.
+   *
+   * @generated from field: string group_name = 7;
+   */
+  groupName: string;
+
+  /**
+   * The current state of the group's limits, which all of its service tokens share. Absent: the
+   * group has none, or the limiter is unreachable.
+   *
+   * @generated from field: gateway.limiter.v1.LimitStatus group_limits = 8;
+   */
+  groupLimits?: LimitStatus | undefined;
 };
 
 /**

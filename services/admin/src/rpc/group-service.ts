@@ -1,0 +1,187 @@
+import { type JsonObject, toJson } from '@bufbuild/protobuf';
+import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
+import { Code, ConnectError, type HandlerContext, type ServiceImpl } from '@connectrpc/connect';
+import type { CreateGroupRequest, GroupService } from '@gateway/proto/admin/v1/group_service_pb.js';
+import { type Group, GroupSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { BudgetPeriod, type LimitStatus } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { startOfLocalDayMs } from '@gateway/time';
+import { type GivenGroup, groupProblems } from '@gateway/tokens';
+import type { AdminParts } from '../parts.ts';
+import { askForEach, peerCall } from '../peer-calls.ts';
+import { changedMeanwhile, checkSentences, invalidFields, notFound } from './problems.ts';
+import { limitedGroup, shownDaysUntil, tokensOn } from './token-listings.ts';
+
+/**
+ * Groups of tokens. Problems are reported before the request reaches identity, which applies the
+ * same rules to every caller.
+ */
+export function groupService(parts: AdminParts): ServiceImpl<typeof GroupService> {
+  const { peers, audit } = parts;
+  const { groups } = peers;
+  const all = async ({ signal }: HandlerContext) => (await groups.listGroups({}, peerCall(signal))).groups;
+  /** @throws ConnectError `not_found` */
+  const byId = async (groupId: string, context: HandlerContext): Promise<Group> => {
+    const group = (await all(context)).find((each) => each.groupId === groupId);
+    if (group === undefined) throw notFound(`group ${groupId}`);
+    return group;
+  };
+  const checkName = async (name: string, own: string, context: HandlerContext) => {
+    const isTaken = (await all(context)).some((each) => each.name === name.trim() && each.groupId !== own);
+    if (isTaken) throw invalidFields({ name: `A group with the name ${name.trim()} exists already.` });
+  };
+  return {
+    async listGroups(_request, context) {
+      const known = await all(context);
+      const [listings, currency] = await Promise.all([
+        groupListings(parts, known, context.signal),
+        currencyOf(parts, context.signal),
+      ]);
+      return { groups: listings, currency };
+    },
+
+    async getGroup({ group: wanted }, context) {
+      const group = meantGroup(await all(context), wanted.trim());
+      const [[listing], currency] = await Promise.all([
+        groupListings(parts, [group], context.signal),
+        currencyOf(parts, context.signal),
+      ]);
+      return { group: listing, currency };
+    },
+
+    async createGroup(request, context) {
+      check(request);
+      await checkName(request.name, '', context);
+      const { $typeName: _, ...details } = request;
+      return await audit.change(context, { action: 'group.create', subject: request.name.trim() }, async () => {
+        const { group } = await groups.createGroup(details, peerCall(context.signal));
+        return { answer: { group }, after: shown(group) };
+      });
+    },
+
+    async updateGroup(request, context) {
+      const { $typeName: _, ...change } = request;
+      const known = await byId(request.groupId, context);
+      check(request);
+      if (request.name !== undefined) await checkName(request.name, request.groupId, context);
+      return await audit.change(context, { action: 'group.update', subject: known.name }, async () => {
+        for (;;) {
+          // Even if any revision will do: `before` in the audit log must be what this change
+          // replaced.
+          const before = await byId(request.groupId, context);
+          const expectedRevision = request.expectedRevision || before.revision;
+          const answer = await groups.updateGroup({ ...change, expectedRevision }, peerCall(context.signal));
+          if (!answer.conflict)
+            return { answer: { group: answer.group }, before: shown(before), after: shown(answer.group) };
+          if (request.expectedRevision !== 0n) throw changedMeanwhile('The group');
+        }
+      });
+    },
+
+    async deleteGroup({ groupId }, context) {
+      const before = await byId(groupId, context);
+      const change = { action: 'group.delete', subject: before.name, before: shown(before) };
+      return await audit.change(context, change, async () => {
+        const { group } = await groups.deleteGroup({ groupId }, peerCall(context.signal));
+        if (group === undefined) throw notFound(`group ${groupId}`);
+        return { answer: { group } };
+      });
+    },
+  };
+}
+
+/** Groups with the state of their limits. Values that can't be read now are left out. */
+async function groupListings({ peers, clock, logger }: AdminParts, groups: readonly Group[], signal: AbortSignal) {
+  const nowMs = clock.nowMs();
+  const days = shownDaysUntil(nowMs);
+  let fault: unknown;
+  const orElse =
+    <T>(instead: T) =>
+    (thrown: unknown) => {
+      signal.throwIfAborted();
+      fault ??= thrown;
+      return instead;
+    };
+  const listings: {
+    group: Group;
+    limits: LimitStatus | undefined;
+    tokensByDay: bigint[];
+    budgetEndsAt?: ReturnType<typeof timestampFromMs>;
+  }[] = [];
+  await askForEach(groups.entries(), async ([index, group]) => {
+    const [limits, tokensByDay] = await Promise.all([
+      statusOf(peers, group, signal).catch(orElse(undefined)),
+      tokensOn(days, peers, { groupId: group.groupId }, signal).catch(orElse([])),
+    ]);
+    const endsAtMs = budgetEndMs(limits, nowMs);
+    const budgetEndsAt = endsAtMs === undefined ? {} : { budgetEndsAt: timestampFromMs(endsAtMs) };
+    listings[index] = { group, limits, tokensByDay, ...budgetEndsAt };
+  });
+  if (fault !== undefined) logger.warn({ err: fault }, 'groups are listed without some of their details');
+  return listings;
+}
+
+async function statusOf({ limiter }: AdminParts['peers'], group: Group, signal: AbortSignal) {
+  if (group.limits === undefined) return undefined;
+  return (await limiter.peek(limitedGroup(group), peerCall(signal))).status;
+}
+
+/**
+ * When a budget is used up at the rate of its period so far. Undefined if it lasts, or has only just
+ * begun.
+ */
+export function budgetEndMs(status: Pick<LimitStatus, 'budget'> | undefined, nowMs: number): number | undefined {
+  const { amountMicros = 0n, spentMicros = 0n, firstDay = '', resetsAt } = status?.budget ?? {};
+  if (resetsAt === undefined || spentMicros === 0n) return undefined;
+  if (spentMicros >= amountMicros) return nowMs;
+  const startMs = startOfLocalDayMs(firstDay);
+  const endMs = startMs + ((nowMs - startMs) * Number(amountMicros)) / Number(spentMicros);
+  return endMs < timestampMs(resetsAt) ? Math.round(endMs) : undefined;
+}
+
+async function currencyOf({ peers }: AdminParts, signal: AbortSignal): Promise<string> {
+  const { file } = await peers.poolOperator.getGatewayFile({}, peerCall(signal));
+  return file?.currency ?? '';
+}
+
+/** The one group with this id, this name, or this beginning of an id. */
+function meantGroup(groups: readonly Group[], wanted: string): Group {
+  if (wanted === '') throw invalidFields({ group: 'Enter a name, an id, or the beginning of an id.' });
+  const exact = groups.filter(({ groupId, name }) => groupId === wanted || name === wanted);
+  const [one, another] = exact.length > 0 ? exact : groups.filter(({ groupId }) => groupId.startsWith(wanted));
+  if (one === undefined) throw notFound(`group with the id or name ${wanted}`);
+  if (another === undefined) return one;
+  throw new ConnectError(`"${wanted}" matches several groups. Enter more of the id.`, Code.InvalidArgument);
+}
+
+type Details = Pick<GivenGroup, 'name' | 'note'> & {
+  readonly limits?: CreateGroupRequest['limits'] | undefined;
+  readonly access?: CreateGroupRequest['access'] | undefined;
+};
+
+function check({ name, note, limits, access }: Details): void {
+  const given: GivenGroup = {
+    ...{ name, note, access },
+    limits: limits && {
+      requestsPerMinute: limits.requestsPerMinute,
+      tokensPerDay: limits.tokensPerDay === undefined ? undefined : Number(limits.tokensPerDay),
+      concurrentRequests: limits.concurrentRequests,
+      budget: limits.budget && {
+        amountMicros: Number(limits.budget.amountMicros),
+        period: periods[limits.budget.period],
+      },
+    },
+  };
+  checkSentences(groupProblems(given));
+}
+
+const periods: Readonly<Record<BudgetPeriod, 'day' | 'week' | 'month' | undefined>> = {
+  [BudgetPeriod.UNSPECIFIED]: undefined,
+  [BudgetPeriod.DAY]: 'day',
+  [BudgetPeriod.WEEK]: 'week',
+  [BudgetPeriod.MONTH]: 'month',
+};
+
+/** The group in the audit log. It contains no secret. */
+function shown(group: Group | undefined): JsonObject | undefined {
+  return group && (toJson(GroupSchema, group) as JsonObject);
+}
