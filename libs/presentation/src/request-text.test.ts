@@ -46,7 +46,13 @@ describe('the verdict on a request', () => {
   it('names the limit that refused it, and until when', () => {
     const refusal = { limit: LimitName.TOKENS_PER_DAY, retryAt: at('23:00') };
     expect(verdict({ ending: REFUSED, status: 429, errorCode: 'rate_limit_exceeded', refusal })).toBe(
-      'The token reached its limit of tokens per day, which resets at midnight in Amsterdam. Retry at 23:00 or later.',
+      'The token reached its limit of tokens per day. Retry at 23:00 or later.',
+    );
+  });
+
+  it('names one zone: Amsterdam only if no time of another zone follows', () => {
+    expect(verdict({ ending: REFUSED, status: 429, refusal: { limit: LimitName.TOKENS_PER_DAY } })).toBe(
+      'The token reached its limit of tokens per day. The limit resets at midnight in Amsterdam.',
     );
   });
 

@@ -26,8 +26,9 @@ export function verdictText(request: RequestLogged, wording: Wording): string {
   const { errorCode, refusal, noAccount, attempts, ending } = request;
   if (refusal !== undefined) {
     const { limit, retryAt } = refusal;
-    const until = retryAt === undefined ? '' : ` Retry at ${wording.moment(retryAt)} or later.`;
-    return `${limitTexts[limit]}${until}`;
+    // One time in one zone: that of the sentence's place, not the one in which days of limits end.
+    if (retryAt !== undefined) return `${limitTexts[limit]} Retry at ${wording.moment(retryAt)} or later.`;
+    return limit === LimitName.TOKENS_PER_DAY ? `${limitTexts[limit]} ${dayLimitReset}` : limitTexts[limit];
   }
   if (ending === RequestEnding.ABORTED) return 'The client disconnected before the answer was complete.';
   if (ending !== RequestEnding.FAILED) return errorTexts[errorCode] ?? '';
@@ -81,8 +82,10 @@ function whyNoneText(noAccount: NoAccount, attempts: readonly LoggedAttempt[], w
 const limitTexts: Readonly<Record<LimitName, string>> = {
   [LimitName.UNSPECIFIED]: 'The token exceeded one of its limits.',
   [LimitName.REQUESTS_PER_MINUTE]: 'The token reached its limit of requests per minute.',
-  [LimitName.TOKENS_PER_DAY]: 'The token reached its limit of tokens per day, which resets at midnight in Amsterdam.',
+  [LimitName.TOKENS_PER_DAY]: 'The token reached its limit of tokens per day.',
 };
+
+const dayLimitReset = 'The limit resets at midnight in Amsterdam.';
 
 const errorTexts: Readonly<Record<string, string>> = {
   invalid_request: 'The body did not match the schema of the endpoint. The error message names the field.',
