@@ -28,8 +28,9 @@ import {
   readCredential,
   withCredential,
 } from './account/credential-input.ts';
+import { commaList } from './comma-list.ts';
 import { type CommandContext, noteChange } from './context.ts';
-import { accountId, commaList, wholeNumber } from './flags.ts';
+import { accountId, wholeNumber } from './flags.ts';
 
 /** `gatewayctl account …` */
 export function accountCommand({ env, connect }: CommandContext): Command {
