@@ -43,7 +43,7 @@ export function accountCommand({ env, connect }: CommandContext): Command {
     )
     .option('--pool <name>', 'only this pool')
     .action(async ({ pool = '', ...output }: OutputFlags & { readonly pool?: string }) => {
-      await using admin = await connect();
+      await using admin = await connect({ reads: true });
       const whenNone = 'No accounts. Add one with gatewayctl account add.';
       await printList(output, AccountSchema, [await accountsOf(admin, pool)], { columns, whenNone });
     });

@@ -23,7 +23,7 @@ export function auditCommand({ connect }: CommandContext): Command {
     .option('--until <when>', 'before: 1h, 2d, or a time', pastMoment)
     .option('--last <number>', 'maximum number of rows', wholeNumber(1, 1_000_000), 50)
     .action(async (search: string | undefined, { since, until, last, ...output }: OutputFlags & RangeFlags) => {
-      await using admin = await connect();
+      await using admin = await connect({ reads: true });
       const ask = (page: Page) =>
         admin.clientOf(AuditService).listAudit({ search: search ?? '', since, until, ...page });
       const pages = firstOf(last, ask, ({ entries }) => entries);

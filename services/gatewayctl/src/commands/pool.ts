@@ -44,7 +44,7 @@ export function poolCommand({ connect }: CommandContext): Command {
     .argument('[pool]', 'only this pool')
     .option('--watch', 'refresh on every change')
     .action(async (name = '', { watch, ...output }: OutputFlags & { readonly watch?: true }) => {
-      await using admin = await connect(watch && { running: true });
+      await using admin = await connect(watch ? { running: true } : { reads: true });
       const pools = admin.clientOf(PoolService);
       const textOf = (overview: PoolOverview) => overviewText(overview, epochMs());
       if (watch) {
@@ -65,7 +65,7 @@ export function poolCommand({ connect }: CommandContext): Command {
     .action(async (model: string, { session: sessionId = '', token, ...output }: ExplainFlags) => {
       if ((sessionId === '') !== (token === undefined))
         throw new UsageError('--session and --token must be used together.');
-      await using admin = await connect();
+      await using admin = await connect({ reads: true });
       const tokenId = await findTokenId(admin, token);
       const explained = await admin.clientOf(PoolService).explainModel({ model, sessionId, tokenId });
       if (explained.candidates.length === 0)

@@ -39,7 +39,7 @@ export function tokenCommand({ connect }: CommandContext): Command {
     .option('--all', 'include revoked and expired tokens')
     .action(
       async (search: string | undefined, { all = false, ...output }: OutputFlags & { readonly all?: boolean }) => {
-        await using admin = await connect();
+        await using admin = await connect({ reads: true });
         const ask = (page: Page) =>
           admin.clientOf(TokenService).listTokens({ search: search ?? '', includeEnded: all, ...page });
         const pages = firstOf(Number.POSITIVE_INFINITY, ask, ({ tokens }) => tokens, 200);
@@ -52,7 +52,7 @@ export function tokenCommand({ connect }: CommandContext): Command {
     .description('Shows a token with its limits and recent usage.')
     .argument('<token>', 'id, beginning of an id, or label', idOrPrefix)
     .action(async (named: string, output: OutputFlags) => {
-      await using admin = await connect();
+      await using admin = await connect({ reads: true });
       await printMessage(output, TokenListingSchema, await findToken(admin, named), tokenText);
     });
   withOutput(token.command('issue').alias('create'))
