@@ -46,8 +46,8 @@ export interface OfflineDatabase {
   /** In words for a person. */
   readonly description: string;
   /**
-   * A shared one may have other gateways, with counters in their Redis. None: it does not exist, and
-   * nothing is stored.
+   * A shared one may have other gateways, with counters in their Redis. None: it does not exist,
+   * and nothing is stored.
    */
   readonly kind: 'embedded' | 'shared' | 'none';
 }

@@ -122,7 +122,7 @@ function prepare(command: Command): void {
   for (const each of command.commands) prepare(each);
 }
 
-/** Of two values, Commander would silently use the last one. */
+/** Commander would use the last value, without a word about the others. */
 function refuseRepetition(command: Command, option: Option): void {
   // Commander's types leave this out. Its own listener, which comes later, takes the new value.
   if (!(command instanceof EventEmitter)) return;

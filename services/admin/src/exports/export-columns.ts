@@ -1,6 +1,5 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { RequestEnding, type RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
-import { UsageGrouping } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import type { UsagePage } from '../usage/usage-report.ts';
 
 /** The value of a cell. */
@@ -12,31 +11,14 @@ export type Columns<T> = Readonly<Record<string, (row: T) => Cell>>;
 /** A row of usage, and the currency of its costs. */
 export type PricedRow = UsagePage['rows'][number] & Pick<UsagePage, 'currency'>;
 
-export function usageColumns(grouping: UsageGrouping): Columns<PricedRow> {
-  return { ...keyColumns[grouping], ...sumColumns };
-}
-
-const day: Columns<PricedRow> = { day: ({ usage }) => usage.localDay ?? '' };
-const token: Columns<PricedRow> = {
+/** The same for every grouping and caller. Keys that a grouping does not separate are empty. */
+export const usageColumns: Columns<PricedRow> = {
+  day: ({ usage }) => usage.localDay ?? '',
   token_id: ({ usage }) => usage.tokenId ?? '',
   token_label: ({ tokenLabel }) => tokenLabel,
-};
-const model: Columns<PricedRow> = {
   provider: ({ usage }) => usage.provider ?? '',
   model: ({ usage }) => usage.model ?? '',
-};
-const account: Columns<PricedRow> = { account_id: ({ usage }) => usage.accountId ?? '' };
-
-const keyColumns: Readonly<Record<UsageGrouping, Columns<PricedRow>>> = {
-  [UsageGrouping.UNSPECIFIED]: day,
-  [UsageGrouping.DAY]: day,
-  [UsageGrouping.TOKEN]: token,
-  [UsageGrouping.MODEL]: model,
-  [UsageGrouping.ACCOUNT]: account,
-  [UsageGrouping.ALL]: { ...day, ...token, ...model, ...account },
-};
-
-const sumColumns: Columns<PricedRow> = {
+  account_id: ({ usage }) => usage.accountId ?? '',
   requests: ({ usage }) => usage.totals.requests,
   input_tokens: ({ usage }) => usage.totals.inputTokens,
   cached_tokens: ({ usage }) => usage.totals.cachedTokens,

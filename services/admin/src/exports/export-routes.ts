@@ -22,7 +22,7 @@ export function exportRoutes({ peers, logger }: Pick<AdminParts, 'peers' | 'logg
     '/export/usage',
     exported(readUsageExport, onBroken, (query, signal) => ({
       name: `usage-${query.firstDay}-to-${query.lastDay}`,
-      texts: exportTexts(usageRowPages(parts, query, signal), query.format, usageColumns(query.grouping)),
+      texts: exportTexts(usageRowPages(parts, query, signal), query.format, usageColumns),
     })),
   );
   router.get(

@@ -86,9 +86,19 @@ describe('an export of usage', () => {
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({ provider: '=cmd', model: 'gpt\r\n"5"', cost: '', currency: '' });
   });
 
+  it('has the same columns for every grouping', async () => {
+    const { read } = await serve({ report });
+    const heads = ['day', 'token', 'model', 'account', 'all'].map(async (grouping) => {
+      return (await read(`/export/usage?${days}&grouping=${grouping}`)).split('\r\n')[0];
+    });
+    expect(new Set(await Promise.all(heads)).size).toBe(1);
+  });
+
   it('is of the token that a label means', async () => {
     const { read } = await serve({ report });
-    expect(await read(`/export/usage?${days}&token=${encodeURIComponent('ci, "nightly"')}`)).toContain('\r\n"t",1,');
+    expect(await read(`/export/usage?${days}&token=${encodeURIComponent('ci, "nightly"')}`)).toContain(
+      '\r\n"t",,,,,,1,',
+    );
   });
 
   it('is refused with the problem of each parameter, before anything is sent', async () => {
