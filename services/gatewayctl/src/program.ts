@@ -122,7 +122,7 @@ function prepare(command: Command): void {
   for (const each of command.commands) prepare(each);
 }
 
-/** Commander would use the last value, without a word about the others. */
+/** Commander would silently use the last value. */
 function refuseRepetition(command: Command, option: Option): void {
   // Commander's types leave this out. Its own listener, which comes later, takes the new value.
   if (!(command instanceof EventEmitter)) return;
