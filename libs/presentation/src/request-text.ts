@@ -31,13 +31,28 @@ export function verdictText(request: RequestLogged, wording: Wording): string {
     return limit === LimitName.TOKENS_PER_DAY ? `${limitTexts[limit]} ${dayLimitReset}` : limitTexts[limit];
   }
   if (ending === RequestEnding.ABORTED) return 'The client disconnected before the answer was complete.';
-  if (ending !== RequestEnding.FAILED) return errorTexts[errorCode] ?? '';
   const last = attempts.at(-1);
+  if (last?.result === AttemptResult.REJECTED && last.firstByte === undefined)
+    return `${resultText(last, wording)} Another account would not help.`;
+  if (isClassOnResponses(request)) return classOnResponsesText;
+  if (ending !== RequestEnding.FAILED) return errorTexts[errorCode] ?? '';
   // An answer that broke off decides alone: no other account could be tried after it.
   if (last?.firstByte !== undefined) return resultText(last, wording);
   const sentences = [failuresText(attempts), noAccount === undefined ? '' : whyNoneText(noAccount, attempts, wording)];
   return sentences.filter((sentence) => sentence !== '').join(' ') || (errorTexts[errorCode] ?? '');
 }
+
+/** Why the log has no model of a request. */
+export function noModelText({ times }: Pick<RequestLogged, 'times'>): string {
+  return times?.bodyRead === undefined ? 'unknown (the body was not read)' : 'none (the body names no model)';
+}
+
+function isClassOnResponses({ errorCode, endpoint, model }: RequestLogged): boolean {
+  return errorCode === 'model_not_found' && endpoint === '/v1/responses' && model.startsWith('gateway/');
+}
+
+const classOnResponsesText =
+  'Model classes are not accepted on /v1/responses. The client must send the name of a model.';
 
 /**
  * What failed at each account: "responses/team-a: 401 from the provider; messages/team-a:
@@ -128,7 +143,8 @@ function resultText(
 ): string {
   if (isCancelled(cancelReason)) return cancelTexts[cancelReason];
   const isFailure = hasFailed(result);
-  const status = upstreamStatus === 0 || !isFailure ? '' : ` (${upstreamStatus})`;
+  const isNamed = upstreamStatus < 400 && cause !== '';
+  const status = upstreamStatus === 0 || !isFailure || isNamed ? '' : ` (${upstreamStatus})`;
   const broken = firstByte !== undefined && isFailure ? ' in the middle of the answer' : '';
   const until = retryAt === undefined ? '' : `; the account is available again at ${wording.moment(retryAt)}`;
   const why = cause === '' ? '' : `: ${cause}`;

@@ -3,17 +3,17 @@ import { GatewayError } from '@gateway/errors';
 import { asString, type JsonBody } from '@gateway/json';
 import { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
-import { readBody } from '../body/read-body.ts';
 import type { AdmittedRequest, EndpointPeers } from '../request-context.ts';
 import { affinityKey } from './affinity.ts';
 import { generate } from './generate.ts';
+import { readRequestBody } from './read-request-body.ts';
 
 /**
  * A chat completion with a class or a model, streamed or not, from any provider that serves it.
  * @see spec "POST /v1/chat/completions"
  */
 export async function chatCompletions(request: AdmittedRequest, peers: EndpointPeers): Promise<void> {
-  const body = await readBody(request.request, request.bodyRules);
+  const body = await readRequestBody(request);
   const { model, promptCacheKey } = chatTarget(body);
   return generate(request, peers, {
     body,

@@ -5,6 +5,7 @@ import {
   formatCountOf,
   formatMoney,
   hasFailedOver,
+  noModelText,
   noUsageText,
   verdictText,
 } from '@gateway/presentation';
@@ -122,7 +123,7 @@ function Summary({ request, tokenLabel }: { readonly request: RequestLogged; rea
           <Link to={`/tokens/${tokenId}`}>{tokenLabel || tokenId}</Link>
         </Fact>
         <Fact name="Model">
-          {model === '' ? 'unknown (the body was not read)' : <code>{model}</code>} at <code>{endpoint}</code>
+          {model === '' ? noModelText(request) : <code>{model}</code>} at <code>{endpoint}</code>
         </Fact>
         <AnswererFact answerer={answererOf(request, undefined)} />
       </dl>
