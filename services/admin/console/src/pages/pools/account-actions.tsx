@@ -29,7 +29,7 @@ export function AccountActions({ account }: { readonly account: Account }) {
     <div className="account-actions">
       <Button
         kind="quiet"
-        aria-label={`Check ${account.id} now`}
+        aria-label={`Check now: ${account.id}`}
         title="Asks the provider for its model list, free of charge"
         busy={check.busy}
         onClick={() => check.check(account.id)}

@@ -64,7 +64,7 @@ function MayRun({ requestId }: { readonly requestId: string }) {
   return (
     <div role="status">
       <Empty title="This request is still running, or the id is unknown.">
-        The log has requests when they end. This page looks again by itself.{' '}
+        The log has requests when they end. This page looks again for a quarter of an hour; reload it to look later.{' '}
         <Link to={requestsLink({ id: requestId })}>Search for ids that begin with it</Link>
       </Empty>
     </div>
