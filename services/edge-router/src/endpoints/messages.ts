@@ -27,8 +27,8 @@ import { readRequestBody } from './read-request-body.ts';
 export async function messages(request: AdmittedRequest, peers: EndpointPeers): Promise<void> {
   const { tokenId } = request.token;
   // The key of encrypted reasoning in a Messages request.
-  const body = await readRequestBody(request, { trackedKey: 'signature' });
-  const model = requiredModel(body);
+  const { body, model: given } = await readRequestBody(request, { trackedKey: 'signature' });
+  const model = requiredModel(body, given);
   requireInteger(body, 'max_tokens');
   requireArray(body, 'messages', 'messages');
   checkBoolean(body, 'stream');
@@ -107,8 +107,8 @@ function asSubscription(error: GatewayError): GatewayError {
  */
 export async function countTokens(context: AdmittedRequest, peers: EndpointPeers): Promise<void> {
   const { requestId, token, request, response, signal, logEntry } = context;
-  const body = await readRequestBody(context, { streamed: false });
-  const model = requiredModel(body);
+  const { body, model: given } = await readRequestBody(context, { streamed: false });
+  const model = requiredModel(body, given);
   requireArray(body, 'messages', 'messages');
   const forwardHeaders = messagesHeaders(request);
 

@@ -9,6 +9,12 @@ interface Reading {
   readonly streamed?: boolean;
 }
 
+interface RequestBody {
+  readonly body: JsonBody;
+  /** Not checked; undefined: the body has none. */
+  readonly model: unknown;
+}
+
 /**
  * The body of a model request. Its model is logged before anything else of it is checked, so that
  * the log has the model of a request that is then rejected.
@@ -16,10 +22,11 @@ interface Reading {
 export async function readRequestBody(
   { request, bodyRules, logEntry }: Pick<AdmittedRequest, 'request' | 'bodyRules' | 'logEntry'>,
   { trackedKey, streamed }: Reading = {},
-): Promise<JsonBody> {
+): Promise<RequestBody> {
   const body = await readBody(request, bodyRules, trackedKey);
-  logEntry.onBodyRead(asString(body.value('model')) ?? '', streamed ?? asksForStream(body));
-  return body;
+  const model = body.value('model');
+  logEntry.onBodyRead(asString(model) ?? '', streamed ?? asksForStream(body));
+  return { body, model };
 }
 
 /** Compares the text, which is cheaper than to parse it. */

@@ -20,8 +20,8 @@ import { readRequestBody } from './read-request-body.ts';
 export async function responses(request: AdmittedRequest, peers: EndpointPeers): Promise<void> {
   const { tokenId } = request.token;
   // The key of encrypted reasoning in a Responses request.
-  const body = await readRequestBody(request, { trackedKey: 'encrypted_content', streamed: true });
-  const model = requiredModel(body);
+  const { body, model: given } = await readRequestBody(request, { trackedKey: 'encrypted_content', streamed: true });
+  const model = requiredModel(body, given);
   requireArray(body, 'input', 'input items, not a string');
   // Classes are for chat completions and Messages: here the model must belong to the pool.
   if (model.startsWith('gateway/')) throw classNotTaken(model);
