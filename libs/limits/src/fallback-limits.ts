@@ -345,6 +345,10 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
   }
 
   #replaySettles(): Promise<void> {
-    return this.#keptSettles.replay((settlement) => this.#settleRemotely(settlement));
+    const { events } = this.#options;
+    return this.#keptSettles.replay(async (settlement) => {
+      await this.#settleRemotely({ ...settlement, isLate: true });
+      events.settleReplayed?.(settlement);
+    });
   }
 }

@@ -25,6 +25,8 @@ export interface LimitStore extends RemoteLimits {
    * answers may arrive out of order.
    */
   reloadDay(key: string, day: LocalDay, total: LedgerTotal): Promise<ReloadedDay>;
+  /** Calls the listener after each settle that was kept in an outage. */
+  onLateSettle?(listener: (settlement: Settlement) => void): void;
   /** Why nothing can be decided now; undefined when the store is ready. */
   notReady?(): string | undefined;
 }
@@ -67,6 +69,8 @@ export interface Settlement {
   readonly tokens: number;
   /** Whether a ledger will record the request: it is pending until then. */
   readonly hasLedger?: boolean;
+  /** It was kept in an outage: the ledger may have recorded the request already. */
+  readonly isLate?: boolean;
 }
 
 export interface DayTotal {

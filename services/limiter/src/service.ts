@@ -34,6 +34,7 @@ export function createLimiterService(
   const metrics = createLimiterMetrics(runtime.metrics);
   const parts = { store, usageQuery, clock, metrics, logger: runtime.logger, everyMs: config.reconcileEveryMs };
   const dayTotals = new DayTotals(parts);
+  store.onLateSettle?.(({ key, localDay }) => dayTotals.noteLateSettle(key, localDay));
   const draining = new AbortController();
   return {
     routes: limiterRoutes({ store, dayTotals, clock, metrics }, draining.signal),

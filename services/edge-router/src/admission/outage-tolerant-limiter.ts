@@ -99,8 +99,8 @@ function remoteLimits(limiter: RemoteClient, timeoutMs: number): RemoteLimits {
       if (check.requestId === '') return limiter.peek(check, { timeoutMs });
       return repeated(timeoutMs, (options) => limiter.admit(check, options));
     },
-    async settle({ key, requestId, localDay, tokens }) {
-      const settlement = { key, requestId, localDay, tokens: BigInt(tokens) };
+    async settle({ key, requestId, localDay, tokens, isLate = false }) {
+      const settlement = { key, requestId, localDay, tokens: BigInt(tokens), late: isLate };
       const { usedTokens } = await limiter.settle(settlement, { timeoutMs });
       return { usedTokens: Number(usedTokens), isLoaded: true };
     },

@@ -164,6 +164,22 @@ describe('day totals', () => {
     expect(dayTotal).toHaveBeenCalledTimes(5);
   });
 
+  it('are compared within two seconds of a late settle, although another limiter has just done so', async () => {
+    totals = open(10_000);
+    totals.start();
+    await totals.load(key, day);
+    await pass(35);
+    recorded.add('late');
+    await totals.reload(key, day);
+    await settle('late');
+    const pendingIds = vi.spyOn(store, 'pendingIds');
+    totals.noteLateSettle(key, day);
+    await pass(2);
+    // Without a pause, so that no other limiter's comparison stands in for it.
+    expect(pendingIds).toHaveBeenLastCalledWith(key, day, 0);
+    expect((await store.settle({ key, requestId: '', localDay: day, tokens: 0 })).usedTokens).toBe(1);
+  });
+
   it('are reloaded each second, before long, while very many requests are pending', async () => {
     totals = open(10_000);
     totals.start();

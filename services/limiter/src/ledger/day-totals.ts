@@ -99,6 +99,16 @@ export class DayTotals implements Disposable {
   }
 
   /**
+   * Called when a request was settled long after its end. If the ledger had recorded it before, the
+   * counter has it twice until the next comparison, so that follows soon.
+   */
+  noteLateSettle(key: string, day: LocalDay): void {
+    if (!this.covers(key)) return;
+    this.noteUse(key, day);
+    this.#reloadOften(key, day, soonMs);
+  }
+
+  /**
    * Loads the ledger's total into a counter now. Undefined when the store or the ledger does not
    * answer, or when another limiter has just done so.
    */
@@ -154,8 +164,10 @@ export class DayTotals implements Disposable {
     const reloadNext = async () => {
       for (const used of due) {
         used.dueAtMs = nowMs + this.#pauseMs(used);
-        // Other limiters pause until just before the next turn. They may have the day in use.
-        const pauseMs = Math.floor(0.9 * Math.min(used.dueAtMs - nowMs, this.#parts.everyMs));
+        // Other limiters pause until just before the next turn. They may have the day in use. What is
+        // known to be uncertain here does not wait for their pause.
+        const isUrgent = nowMs < used.oftenUntilMs;
+        const pauseMs = isUrgent ? 0 : Math.floor(0.9 * Math.min(used.dueAtMs - nowMs, this.#parts.everyMs));
         await this.reload(used.key, used.day, { pauseMs }).catch(() => undefined);
       }
     };
@@ -163,10 +175,10 @@ export class DayTotals implements Disposable {
     this.#isReloading = false;
   }
 
-  #reloadOften(key: string, day: LocalDay): void {
+  #reloadOften(key: string, day: LocalDay, forMs = 30_000): void {
     const nowMs = this.#parts.clock.nowMs();
     const used = this.#dayInUse(key, day);
-    used.oftenUntilMs = nowMs + 30_000;
+    used.oftenUntilMs = Math.max(used.oftenUntilMs, nowMs + forMs);
     used.dueAtMs = nowMs + this.#pauseMs(used);
   }
 
@@ -215,6 +227,9 @@ export class DayTotals implements Disposable {
     }
   }
 }
+
+/** Long enough for another comparison if the first one finds no ledger. */
+const soonMs = 3_000;
 
 interface ReloadOptions {
   /** The time for which other limiters need not reload the day. */

@@ -76,7 +76,8 @@ async function settle({ store, dayTotals, clock }: Limiter, request: SettleReque
   // The budget of that day no longer limits anything, and its counter is gone.
   if (state === 'over') return { usedTokens: request.tokens };
   const total = await store.settle({ key, requestId, localDay, tokens, hasLedger: dayTotals.covers(key) });
-  dayTotals.noteUse(key, localDay);
+  if (request.late) dayTotals.noteLateSettle(key, localDay);
+  else dayTotals.noteUse(key, localDay);
   // Loaded now, because otherwise the next admission would have to wait for it.
   const loaded = total.isLoaded ? undefined : await dayTotals.load(key, localDay);
   return { usedTokens: BigInt(loaded?.usedTokensAfter ?? total.usedTokens) };

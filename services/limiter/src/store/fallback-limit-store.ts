@@ -1,6 +1,6 @@
 import { GatewayError } from '@gateway/errors';
 import type { ServiceRuntime } from '@gateway/lifecycle';
-import { FallbackLimits, type LedgerTotal, type LimitStore, type ReloadedDay } from '@gateway/limits';
+import { FallbackLimits, type LedgerTotal, type LimitStore, type ReloadedDay, type Settlement } from '@gateway/limits';
 import type { Logger } from '@gateway/telemetry';
 import { type Clock, type LocalDay, systemClock } from '@gateway/time';
 import type { LimiterConfig, StandAloneLimiterConfig } from '../config.ts';
@@ -35,6 +35,8 @@ export interface FallbackLimitStoreOptions extends Pick<LimiterConfig, 'failureM
 
 /** A shared store that may become unreachable. */
 export class FallbackLimitStore extends FallbackLimits<LimitStore> implements LimitStore {
+  #onLateSettle: (settlement: Settlement) => void = () => undefined;
+
   constructor({ metrics, logger, maxKept, ...options }: FallbackLimitStoreOptions) {
     super({
       ...options,
@@ -58,8 +60,13 @@ export class FallbackLimitStore extends FallbackLimits<LimitStore> implements Li
         decidedAlone: () => metrics.degraded.inc(),
         settlesWaiting: (count) => metrics.pendingSettles.set(count),
         settleDropped: () => metrics.droppedSettles.inc(),
+        settleReplayed: (settlement) => this.#onLateSettle(settlement),
       },
     });
+  }
+
+  onLateSettle(listener: (settlement: Settlement) => void): void {
+    this.#onLateSettle = listener;
   }
 
   /**

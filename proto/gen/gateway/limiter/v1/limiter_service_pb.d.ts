@@ -157,6 +157,15 @@ export declare type SettleRequest = Message<"gateway.limiter.v1.SettleRequest"> 
    * @generated from field: int64 tokens = 4;
    */
   tokens: bigint;
+
+  /**
+   * Sent later than at the end of the request, because the limiter was away.
+   * The ledger may have recorded the request already, so the limiter compares
+   * the day with the ledger soon.
+   *
+   * @generated from field: bool late = 5;
+   */
+  late: boolean;
 };
 
 /**
