@@ -80,8 +80,10 @@ export function withFallback(shared: PoolStore, clock: Clock, onFallback: (throw
       const read = async () => {
         await shareChanges();
         const records = await shared.readAccounts(accountIds, leaseTtlMs);
-        for (const [at, { health }] of records.entries()) {
-          await snapshot.changeHealth(accountIds[at] ?? '', () => health);
+        for (const [at, { health, inFlight }] of records.entries()) {
+          const accountId = accountIds[at] ?? '';
+          await snapshot.changeHealth(accountId, () => health);
+          snapshot.limitLeases(accountId, inFlight);
         }
         return records;
       };
