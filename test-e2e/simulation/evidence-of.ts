@@ -6,6 +6,7 @@ import type { ClientRequest, ClientToken } from './clients/client.ts';
 import type { Operator } from './clients/operator.ts';
 import type { Cluster } from './gateway/cluster.ts';
 import { simulatedPools } from './gateway/simulated-pools.ts';
+import { tokensOf } from './stores/disks.ts';
 import type { StreamMessage } from './stores/jet-stream.ts';
 
 export interface Witnesses {
@@ -14,6 +15,7 @@ export interface Witnesses {
   readonly requests: readonly ClientRequest[];
   readonly operator: Operator;
   readonly leasesAtRest: ReadonlyMap<string, number>;
+  readonly unreportedLeases: readonly string[];
   readonly staleTokens: readonly CountAt[];
   readonly sizesAtStart: ReadonlyMap<string, number>;
   readonly notes: readonly Note[];
@@ -32,8 +34,11 @@ export async function collectEvidence(witnesses: Witnesses): Promise<Evidence> {
     localDay,
     counterTokens: await countersOf(cluster, witnesses.operator.tokens, localDay),
     leasesAtRest: witnesses.leasesAtRest,
+    unreportedLeases: witnesses.unreportedLeases,
+    reportsGivenUp: await cluster.total(['gateway_edge_attempt_reports_given_up_total']),
     staleTokens: witnesses.staleTokens,
     endedTexts: witnesses.operator.ended,
+    limitChanges: witnesses.operator.limitChanges,
     sizesAtStart: witnesses.sizesAtStart,
     sizes: await sizesOf(cluster),
     notes: witnesses.notes,
@@ -45,8 +50,9 @@ export async function collectEvidence(witnesses: Witnesses): Promise<Evidence> {
       ...(await gaugesOf(cluster, 'gateway_edge_outbox_backlog_events')),
       ['nats-1', cluster.backends.stream.pending],
     ]),
-    mayBeLost: new Set([...cluster.backends.disks.unsynced, ...idsOf(cluster.backends.stream.lost)]),
+    mayBeLost: new Map([...cluster.backends.disks.unsynced, ...tokensIn(cluster.backends.stream.lost)]),
     memoryLosses: cluster.backends.disks.memoryLosses,
+    settledTwice: cluster.backends.redis.settledTwice,
     redisLosses: cluster.backends.redis.losses,
     uncaught: cluster.world.uncaught.map(({ who, thrown }) => `${who}: ${describe(thrown)}`),
   };
@@ -68,16 +74,17 @@ export function watchCounters(cluster: Cluster, names: readonly string[], label?
 export function takeNotes(cluster: Cluster, tokens: readonly ClientToken[]): readonly Note[] {
   const { world } = cluster;
   const notes: Note[] = [];
-  let wasAnyAway = false;
+  let [wasAnyAway, couldCompare] = [false, true];
   const look = () => {
     world.plan(lookEveryMs, look);
     wasAnyAway ||= cluster.isAnyAway;
+    couldCompare &&= cluster.canCompare;
   };
   const note = async () => {
     world.plan(1_000, note);
     const localDay = localDayOf(world.nowMs);
-    const noted = { atMs: world.nowMs, wasAnyAway, localDay };
-    wasAnyAway = false;
+    const noted = { atMs: world.nowMs, wasAnyAway, couldCompare, localDay };
+    [wasAnyAway, couldCompare] = [false, true];
     const edges = await cluster.total(['gateway_edge_local_admissions_total']);
     const limiters = await cluster.total(['gateway_limiter_degraded_total']);
     notes.push({ ...noted, edges, limiters, counterTokens: await countersOf(cluster, tokens, localDay) });
@@ -110,8 +117,9 @@ export async function sizesOf(cluster: Cluster): Promise<ReadonlyMap<string, num
   return sizes;
 }
 
-function idsOf(messages: readonly StreamMessage[]): readonly string[] {
-  return messages.flatMap(({ data }) => fromUsageMessage(data).events.map(({ requestId }) => requestId));
+function tokensIn(messages: readonly StreamMessage[]): readonly (readonly [string, number])[] {
+  const events = messages.flatMap(({ data }) => fromUsageMessage(data).events);
+  return events.map((event) => [event.requestId, tokensOf(event)]);
 }
 
 function describe(thrown: unknown): string {

@@ -1,5 +1,5 @@
 import type { Simulator } from '@gateway/simulator';
-import type { Operator } from './clients/operator.ts';
+import { type Operator, tokenChangeKinds } from './clients/operator.ts';
 import { troubleOf } from './clients/providers.ts';
 import type { Cluster } from './gateway/cluster.ts';
 import { providerName } from './gateway/simulated-pools.ts';
@@ -24,8 +24,7 @@ export const faultKinds = [
   'database',
   'disk-full',
   'edge-power',
-  'token',
-  'limit',
+  ...tokenChangeKinds,
 ] as const;
 
 export type FaultKind = (typeof faultKinds)[number];
@@ -198,11 +197,12 @@ function beginFault(
       return;
     }
     case 'token':
+    case 'revoke':
     case 'limit': {
       const chance = world.seeded.of(`token of ${number}`);
-      const token = chance.pick(operator.tokens);
-      tell('operator', `fault ${number}: changes the ${kind} of ${token.tokenId}`);
-      return kind === 'token' ? operator.rotate(token, forMs) : operator.limit(token, forMs, chance);
+      const plan = chance.between(0, operator.tokens.length - 1);
+      tell('operator', `fault ${number}: changes token ${plan + 1} by ${kind}`);
+      return operator.change(kind, plan, forMs, chance.between(1, 20));
     }
   }
 }

@@ -79,13 +79,19 @@ export async function simulate({ seed, durationMs, kinds, only }: SimulationOpti
     await world.runUntil(startsWithinMs);
     const operator = new Operator(network);
     await operator.issueTokens();
-    const { tokens } = operator;
     const sizesAtStart = await sizesOf(cluster);
-    const notes = takeNotes(cluster, tokens);
+    const notes = takeNotes(cluster, operator.tokens);
     const staleTokens = watchCounters(cluster, ['gateway_edge_faults_total'], 'identity');
     const requests: ClientRequest[] = [];
     const stop = new AbortController();
-    startClients({ network, tokens, requests, edges: cluster.namesOf('edge'), signal: stop.signal, tell });
+    startClients({
+      network,
+      tokens: operator.tokens,
+      requests,
+      edges: cluster.namesOf('edge'),
+      signal: stop.signal,
+      tell,
+    });
     const processes = cluster.names;
     const plan = planFaults({ chance: world.seeded.of('faults'), kinds, durationMs, everyMs: 8_000, processes });
     const faults = plan.filter(({ number }) => only?.includes(number) ?? true);
@@ -99,10 +105,11 @@ export async function simulate({ seed, durationMs, kinds, only }: SimulationOpti
     // Without their ends, leases of dead edges last until they expire.
     const hasLostLeases = faults.some(({ kind }) => !harmlessToLeases.includes(kind));
     const leasesAtRest = hasLostLeases ? new Map<string, number>() : await leasesOf(cluster);
+    const unreportedLeases = cluster.backends.redis.leases.unreported();
     await world.runUntil(startsWithinMs + durationMs + quietMs);
     const jumpsMs = faults.filter(({ kind }) => kind === 'clock').map(({ amountMs }) => Math.abs(amountMs));
     const clocksOffByMs = Math.max(0, ...jumpsMs);
-    const watched = { notes, clocksOffByMs, staleTokens, sizesAtStart, leasesAtRest };
+    const watched = { notes, clocksOffByMs, staleTokens, sizesAtStart, leasesAtRest, unreportedLeases };
     const evidence = await collectEvidence({ cluster, providers, requests, operator, ...watched });
     const broken = brokenPromises(evidence);
     const { events, elapsedMs: simulatedMs } = world;
@@ -122,10 +129,12 @@ interface Traffic {
   readonly tell: (who: string, what: string) => void;
 }
 
+const unknownToken: ClientToken = { tokenId: '', text: '', requestsPerMinute: 0, clients: 0 };
+
 function startClients({ network, tokens, requests, edges, signal, tell }: Traffic): void {
   const { world } = network;
-  const all = tokens.flatMap((token) => Array.from({ length: token.clients }, () => token));
-  for (const [index, token] of all.entries()) {
+  const plans = tokens.flatMap(({ clients }, plan) => Array.from({ length: clients }, () => plan));
+  for (const [index, plan] of plans.entries()) {
     const name = `client-${index + 1}`;
     const client = new WorldProcess(name);
     const chance = world.seeded.of(name);
@@ -138,10 +147,13 @@ function startClients({ network, tokens, requests, edges, signal, tell }: Traffi
       );
     };
     const onRequest = (request: ClientRequest) => void requests.push(request);
-    const secrets = [...accountSecrets, ...tokens.filter((other) => other !== token).map(({ text }) => text)];
-    const plan = { name, token, edges, obeys: index % 3 !== 2, pauseMs: 3_000, chance, secrets, onRequest, onEnded };
+    const token = () => tokens[plan] ?? unknownToken;
+    const secrets = () => [...accountSecrets, ...tokens.map(({ text }) => text)];
+    const behaviour = { obeys: index % 3 !== 2, pauseMs: 3_000, chance, edges };
     client.run(() => {
-      void runClient(network, plan, signal).catch((thrown: unknown) => world.fault(name, thrown));
+      void runClient(network, { name, token, secrets, ...behaviour, onRequest, onEnded }, signal).catch(
+        (thrown: unknown) => world.fault(name, thrown),
+      );
     });
   }
 }

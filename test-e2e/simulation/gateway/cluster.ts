@@ -176,6 +176,15 @@ export class Cluster {
     return this.#running.values().some(({ process, isAway }) => process.state !== 'killed' && isAway?.() === true);
   }
 
+  /** Whether limiters can compare their counters with the ledger. */
+  get canCompare(): boolean {
+    const names = (['redis', 'limiter', 'usage-query'] as const).flatMap((kind) => this.namesOf(kind));
+    const isApart = names.some((one) => names.some((other) => this.network.isCut(one, other)));
+    const areUp = names.every((name) => this.processOf(name)?.state === 'running');
+    const isAnyAway = names.some((name) => this.#running.get(name)?.isAway?.() === true);
+    return areUp && !isApart && !isAnyAway && !this.backends.ledger.isTroubled;
+  }
+
   /** Stops a process as SIGTERM does, and starts it again. */
   restart(name: string): void {
     const running = this.#running.get(name);

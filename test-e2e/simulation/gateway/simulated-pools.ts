@@ -10,7 +10,9 @@ export function simulatedPools(): GatewayConfig {
 }
 
 /** The credentials of accounts, and the accounts. */
-export const accountSecrets = ['responses-a', 'responses-b', 'messages-a', 'messages-b', 'responses/a', 'messages/b'];
+export const accountSecrets = ['responses', 'messages'].flatMap((pool) =>
+  ['a', 'b'].flatMap((name) => [`${pool}-${name}`, `${pool}/${name}`]),
+);
 
 /** Leases expire soon, so that the quiet phase of a run need not be long. */
 const text = `

@@ -1,8 +1,9 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { OutboxSynchronous } from '@gateway/edge-router/usage/outbox-file';
 import { decoded, isLog } from '@gateway/edge-router/usage/outbox-row';
+import type { UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import type { Statement } from '../world/databases.ts';
 import type { Chance } from '../world/seeded.ts';
 
@@ -15,8 +16,8 @@ export class Disks {
   readonly full = new Map<string, number>();
   /** When usage was only in the memory of a process that ended, because its disk was full. */
   readonly memoryLosses: { readonly process: string; readonly fromMs: number; readonly untilMs: number }[] = [];
-  /** The ids of requests whose usage was in a file that need not survive a failure of the power. */
-  readonly unsynced = new Set<string>();
+  /** Requests whose usage was in a file that need not survive a failure of the power: tokens by id. */
+  readonly unsynced = new Map<string, number>();
 
   write<T>({ owner, sql }: Statement, run: () => T): T {
     const isFull = owner !== undefined && this.full.has(owner) && /^\s*(insert|replace|create)/i.test(sql);
@@ -38,7 +39,8 @@ export class Disks {
   losePower(folder: string, synchronous: OutboxSynchronous, chance: Chance): () => void {
     const names = readdirSync(folder).filter((name) => /\.sqlite(-wal)?$/.test(name));
     const files = names.sort().map((name) => ({ path: join(folder, name), bytes: readFileSync(join(folder, name)) }));
-    if (synchronous !== 'full') for (const { path } of files) this.#noteRows(path);
+    const bytesOf = new Map(files.map(({ path, bytes }) => [path, bytes]));
+    if (synchronous !== 'full') this.#noteRows(bytesOf);
     return () => {
       for (const { path, bytes } of files) {
         const isLog = path.endsWith('-wal');
@@ -50,21 +52,31 @@ export class Disks {
     };
   }
 
-  #noteRows(path: string): void {
-    if (path.endsWith('-wal')) return;
-    const copy = `${path}.copy`;
-    for (const end of ['', '-wal']) {
-      try {
-        writeFileSync(`${copy}${end}`, readFileSync(`${path}${end}`));
-      } catch {
-        // A file without a log.
+  /** Notes what the files hold. One that an earlier failure damaged holds nothing any more. */
+  #noteRows(files: ReadonlyMap<string, Buffer>): void {
+    for (const [path, bytes] of files) {
+      if (path.endsWith('-wal')) continue;
+      const copy = `${path}.copy`;
+      writeFileSync(copy, bytes);
+      writeFileSync(`${copy}-wal`, files.get(`${path}-wal`) ?? '');
+      using database = new DatabaseSync(copy);
+      for (const { kind, event } of rowsOf(database)) {
+        const message = decoded(kind, event);
+        if (message !== undefined && !isLog(message)) this.unsynced.set(message.requestId, tokensOf(message));
       }
+      for (const end of ['', '-wal', '-shm']) rmSync(`${copy}${end}`, { force: true });
     }
-    const database = new DatabaseSync(copy);
-    for (const { kind, event } of database.prepare('SELECT kind, event FROM rows').all()) {
-      const message = decoded(kind, event);
-      if (message !== undefined && !isLog(message)) this.unsynced.add(message.requestId);
-    }
-    database.close();
+  }
+}
+
+export function tokensOf({ inputTokens, outputTokens }: UsageRecorded): number {
+  return Number(inputTokens + outputTokens);
+}
+
+function rowsOf(database: DatabaseSync) {
+  try {
+    return database.prepare('SELECT kind, event FROM rows').all();
+  } catch {
+    return [];
   }
 }

@@ -70,6 +70,10 @@ export class Network {
     this.#cuts.getOrInsertComputed(pairOf(one, other), () => []);
   }
 
+  isCut(one: string, other: string): boolean {
+    return this.#cuts.has(pairOf(one, other));
+  }
+
   /** What was held back arrives now, as if it were sent again. */
   heal(one: string, other: string): void {
     this.#heal(pairOf(one, other));
