@@ -1,5 +1,4 @@
 import './world/platform.ts';
-import './world/builtin-timers.ts';
 import { hash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
