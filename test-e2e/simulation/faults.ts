@@ -110,9 +110,15 @@ function beginFault(
   switch (kind) {
     case 'kill': {
       if (process === undefined || process.state === 'killed') return;
-      say(`killed, starts again after ${forMs} ms`);
-      cluster.kill(target);
-      later(() => cluster.startIfKilled(target));
+      const chance = world.seeded.of(`kill ${number}`);
+      const end = () => {
+        say(`killed, starts again after ${forMs} ms`);
+        cluster.kill(target);
+        later(() => cluster.startIfKilled(target));
+      };
+      // Between two events, or in the middle of the next one.
+      if (chance.happens(0.5)) process.dieSoon(chance.between(1, 60), end);
+      else end();
       return;
     }
     case 'pause': {

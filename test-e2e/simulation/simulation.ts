@@ -69,6 +69,7 @@ export async function simulate({ seed, durationMs, kinds, only }: SimulationOpti
   simulateOn(network);
   const folder = mkdtempSync(join(tmpdir(), 'simulation-'));
   process.on('unhandledRejection', (reason) => world.fault('a promise', reason));
+  process.on('uncaughtException', (thrown) => world.fault('a callback', thrown));
   const story: string[] = [];
   const tell = (who: string, what: string) => story.push(`${(world.elapsedMs / 1_000).toFixed(3)} ${who}: ${what}`);
   try {

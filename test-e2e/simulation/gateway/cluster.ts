@@ -105,6 +105,7 @@ export class Cluster {
 
   /** With a full disk a process ends, and is started again until it can work. */
   #onNotStarted(name: string, thrown: unknown): void {
+    if (this.processOf(name)?.state === 'killed') return;
     if (!this.backends.disks.full.has(name)) return this.world.fault(name, thrown);
     this.kill(name);
     outside(() => this.world.plan(1_000, () => this.startIfKilled(name)));
@@ -123,6 +124,7 @@ export class Cluster {
       const process = this.processOf(name);
       if (process === undefined) continue;
       process.clockOffsetMs = 0;
+      process.survive();
       if (process.state === 'paused') this.world.resume(process);
       this.startIfKilled(name);
     }
