@@ -39,6 +39,7 @@ export async function collectEvidence(witnesses: Witnesses): Promise<Evidence> {
     staleTokens: witnesses.staleTokens,
     endedTexts: witnesses.operator.ended,
     limitChanges: witnesses.operator.limitChanges,
+    fileChanges: cluster.gatewayFile.changes,
     sizesAtStart: witnesses.sizesAtStart,
     sizes: await sizesOf(cluster),
     notes: witnesses.notes,
@@ -74,17 +75,18 @@ export function watchCounters(cluster: Cluster, names: readonly string[], label?
 export function takeNotes(cluster: Cluster, tokens: readonly ClientToken[]): readonly Note[] {
   const { world } = cluster;
   const notes: Note[] = [];
-  let [wasAnyAway, couldCompare] = [false, true];
+  let [wasAnyAway, couldCompare, wereBrokersUp] = [false, true, true];
   const look = () => {
     world.plan(lookEveryMs, look);
     wasAnyAway ||= cluster.isAnyAway;
     couldCompare &&= cluster.canCompare;
+    wereBrokersUp &&= cluster.areBrokersUp;
   };
   const note = async () => {
     world.plan(1_000, note);
     const localDay = localDayOf(world.nowMs);
-    const noted = { atMs: world.nowMs, wasAnyAway, couldCompare, localDay };
-    [wasAnyAway, couldCompare] = [false, true];
+    const noted = { atMs: world.nowMs, wasAnyAway, couldCompare, wereBrokersUp, localDay };
+    [wasAnyAway, couldCompare, wereBrokersUp] = [false, true, true];
     const edges = await cluster.total(['gateway_edge_local_admissions_total']);
     const limiters = await cluster.total(['gateway_limiter_degraded_total']);
     notes.push({ ...noted, edges, limiters, counterTokens: await countersOf(cluster, tokens, localDay) });

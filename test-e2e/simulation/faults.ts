@@ -25,6 +25,7 @@ export const faultKinds = [
   'disk-full',
   'edge-power',
   ...tokenChangeKinds,
+  'reload',
 ] as const;
 
 export type FaultKind = (typeof faultKinds)[number];
@@ -202,6 +203,13 @@ function beginFault(
       later(() => cluster.startIfKilled(edge));
       return;
     }
+    case 'reload': {
+      if (!cluster.gatewayFile.isSettled) return;
+      const variant = world.seeded.of(`reload ${number}`).pick(['without claude', 'fewer places', 'broken'] as const);
+      tell('operator', `fault ${number}: gateway.yaml is ${variant} for ${forMs + reloadedForMs} ms`);
+      cluster.gatewayFile.write(variant);
+      return void world.plan(forMs + reloadedForMs, () => cluster.gatewayFile.write('usual'));
+    }
     case 'token':
     case 'revoke':
     case 'limit': {
@@ -212,6 +220,9 @@ function beginFault(
     }
   }
 }
+
+/** Longer than brokers need to use another text. */
+const reloadedForMs = 5_000;
 
 /** A fault of an edge hits one of them, whatever its target is. */
 function edgeOf(target: string): string {

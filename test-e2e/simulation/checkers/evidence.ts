@@ -1,6 +1,7 @@
 import type { RecordedRequest } from '@gateway/simulator';
 import type { ClientRequest, ClientToken } from '../clients/client.ts';
 import type { EndedText, LimitChange } from '../clients/operator.ts';
+import type { FileChange } from '../gateway/gateway-file.ts';
 
 /** A row of the ledger: a request, or an attempt that was given up. */
 export interface LedgerRow {
@@ -24,6 +25,8 @@ export interface Note {
   readonly wasAnyAway: boolean;
   /** Whether limiters could compare counters with the ledger all the time since then. */
   readonly couldCompare: boolean;
+  /** Whether all brokers ran since then. */
+  readonly wereBrokersUp: boolean;
   /** Tokens of this local day by token id, as the limiter's counters had them. */
   readonly localDay: string;
   readonly counterTokens: ReadonlyMap<string, number>;
@@ -74,6 +77,7 @@ export interface Evidence {
   readonly staleTokens: readonly CountAt[];
   readonly endedTexts: readonly EndedText[];
   readonly limitChanges: readonly LimitChange[];
+  readonly fileChanges: readonly FileChange[];
   /** What gauges said of the memory of each process before the first request, and at the end. */
   readonly sizesAtStart: ReadonlyMap<string, number>;
   readonly sizes: ReadonlyMap<string, number>;

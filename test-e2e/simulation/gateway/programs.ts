@@ -1,3 +1,4 @@
+import { loadGatewayFile } from '@gateway/config';
 import type { CreateLimiter } from '@gateway/edge-router/admission/admit';
 import { OutageTolerantLimiter, outageTolerant } from '@gateway/edge-router/admission/outage-tolerant-limiter';
 import { readEdgeRouterConfig } from '@gateway/edge-router/config';
@@ -33,7 +34,6 @@ import { watchedBroker } from '../stores/known-leases.ts';
 import { remoteObject, serveObject } from '../stores/remote-object.ts';
 import { streamConsumer, streamSink } from '../stores/usage-stream.ts';
 import { credentialPort, type Host } from './cluster.ts';
-import { simulatedPools } from './simulated-pools.ts';
 
 /** What runs in a process. */
 export type Program = (host: Host) => Promise<Service>;
@@ -112,10 +112,10 @@ async function startLimiter({ network, runtime, watchAway, channel }: Host): Pro
   };
 }
 
-async function startBroker({ network, runtime, backends }: Host): Promise<Service> {
+async function startBroker({ network, runtime, backends, gatewayFile }: Host): Promise<Service> {
   const shared = remoteObject<PoolStore>(network, 'redis-1:6380', { timeoutMs: redisTimeoutMs });
   const store = withFallback(shared, systemClock, () => backends.redis.leases.noteOutage());
-  return createPoolBrokerService({ gateway: simulatedPools() }, runtime, { store });
+  return createPoolBrokerService({ gateway: loadGatewayFile(gatewayFile.path, {}) }, runtime, { store });
 }
 
 async function startAdapter({ runtime, channel }: Host, format: 'responses' | 'messages'): Promise<Service> {
