@@ -14,7 +14,6 @@ export interface Witnesses {
   readonly providers: Simulator;
   readonly requests: readonly ClientRequest[];
   readonly operator: Operator;
-  readonly leasesAtRest: ReadonlyMap<string, number>;
   readonly unreportedLeases: readonly string[];
   readonly staleTokens: readonly CountAt[];
   readonly sizesAtStart: ReadonlyMap<string, number>;
@@ -33,7 +32,6 @@ export async function collectEvidence(witnesses: Witnesses): Promise<Evidence> {
     dailyTokens: await dailyTokensOf(cluster),
     localDay,
     counterTokens: await countersOf(cluster, witnesses.operator.tokens, localDay),
-    leasesAtRest: witnesses.leasesAtRest,
     unreportedLeases: witnesses.unreportedLeases,
     reportsGivenUp: await cluster.total(['gateway_edge_attempt_reports_given_up_total']),
     staleTokens: witnesses.staleTokens,
@@ -98,18 +96,16 @@ export function takeNotes(cluster: Cluster, tokens: readonly ClientToken[]): rea
 
 const lookEveryMs = 100;
 
-/** What grows with work that is not finished: gauges of every process. */
-const sizeGauges = new Set([
-  ...['gateway_body_memory_bytes', 'gateway_body_waiting_uploads', 'gateway_open_streams'],
-  ...['gateway_edge_outbox_backlog_events', 'gateway_limiter_pending_settles', 'http_server_active_requests'],
-  ...['gateway_upstream_open_streams', 'gateway_rpc_server_calls_in_flight'],
-]);
+/** Gauges that are no sizes. The outbox's file stays as large as it was, and is used again. */
+const notSizes =
+  /outbox_(?:backlog_bytes|disk_\w+)$|^gateway_account_(?:state|headroom|exhaustion)|_(?:ratio|paused)$|timestamp|config/;
 
+/** What every gauge of a process says, over all its labels: it grows with work that is not finished. */
 export async function sizesOf(cluster: Cluster): Promise<ReadonlyMap<string, number>> {
   const sizes = new Map<string, number>();
   for (const process of cluster.names) {
-    for (const { name, values } of (await cluster.metricsOf(process)?.registry.getMetricsAsJSON()) ?? []) {
-      if (!sizeGauges.has(name)) continue;
+    for (const { name, type, values } of (await cluster.metricsOf(process)?.registry.getMetricsAsJSON()) ?? []) {
+      if (String(type) !== 'gauge' || notSizes.test(name)) continue;
       sizes.set(
         `${process} ${name}`,
         values.reduce((sum, { value }) => sum + value, 0),
@@ -178,7 +174,7 @@ async function countersOf(
   return counters;
 }
 
-export async function leasesOf({ backends: { redis } }: Cluster): Promise<ReadonlyMap<string, number>> {
+async function leasesOf({ backends: { redis } }: Cluster): Promise<ReadonlyMap<string, number>> {
   const { accounts, settings } = simulatedPools();
   const ids = accounts.map(({ pool, name }) => `${pool}/${name}`);
   const records = await redis.pools.readAccounts(ids, settings.leaseTtlMs);

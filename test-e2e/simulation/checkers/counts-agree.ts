@@ -26,7 +26,9 @@ export const countsAgree: Checker = {
       ...differences(sumsOf(rows), 'daily sums', dailyTokens),
       ...differences(sumsOf(today), 'counter', counterTokens, mayLack),
     ];
-    const twice = evidence.settledTwice.map(({ requestId, tokens }) => `${requestId}: ${tokens} tokens were added twice`);
+    const twice = evidence.settledTwice.map(
+      ({ requestId, tokens }) => `${requestId}: ${tokens} tokens were added twice`,
+    );
     return [...wrong, ...differing, ...twice, ...onOtherDays(evidence), ...aheadOfLedger(evidence, mayLack)];
   },
 };

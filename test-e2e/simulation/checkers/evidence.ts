@@ -51,8 +51,6 @@ export interface Evidence {
   readonly clocksOffByMs: number;
   /** Today's tokens by token id, as the limiter's counters have them, if they are loaded. */
   readonly counterTokens: ReadonlyMap<string, number>;
-  /** Leases by account when every request had ended, before any could expire. */
-  readonly leasesAtRest: ReadonlyMap<string, number>;
   /** Leases that edges still running got, and whose end no broker had told a Redis in reach. */
   readonly unreportedLeases: readonly string[];
   /** How many reports edges gave up, after repeating them for as long as they do. */

@@ -28,7 +28,7 @@ accounts:
 classes:
   sterk: { name: Sterk, effort: high, candidates: [responses/gpt-5.5, messages/claude-opus-4-8] }
 `;
-const claude = "  claude: { name: Claude, effort: medium, candidates: [messages/claude-sonnet-5] }\n";
+const claude = '  claude: { name: Claude, effort: medium, candidates: [messages/claude-sonnet-5] }\n';
 
 /** What may stand in `gateway.yaml`. */
 export const gatewayTexts = {

@@ -92,9 +92,9 @@ export const plantedFaults: readonly PlantedFault[] = [
     after: '(() => true)(',
     checker: 'countsAgree',
     runs: [
-      ['1', '0.1', 'pause,reset,cut'],
-      ['2', '0.1', 'pause,reset,cut'],
-      ['3', '0.1', 'pause,reset,cut'],
+      ['2', '0.1', 'pause'],
+      ['3', '0.1', 'pause'],
+      ['4', '0.1', 'pause'],
     ],
   },
   {
@@ -173,9 +173,9 @@ export const plantedFaults: readonly PlantedFault[] = [
     after: 'void fault;',
     checker: 'leasesReturn',
     runs: [
-      ['1', '0.1', 'kill,cut,reset'],
-      ['2', '0.1', 'kill,cut,reset'],
-      ['3', '0.1', 'kill,cut,reset'],
+      ['2', '0.1', 'pause'],
+      ['3', '0.1', 'pause'],
+      ['4', '0.1', 'pause'],
     ],
   },
   {

@@ -30,7 +30,9 @@ export class KnownLeases {
 
   /** Leases of edges that still run, although all requests have ended. */
   unreported(): readonly string[] {
-    const left = [...this.#known].filter(([, { edge, atMs }]) => edge?.state !== 'killed' && atMs > this.#outageAtMs + aloneForMs);
+    const left = [...this.#known].filter(
+      ([, { edge, atMs }]) => edge?.state !== 'killed' && atMs > this.#outageAtMs + aloneForMs,
+    );
     return left.map(([leaseId]) => leaseId);
   }
 }
