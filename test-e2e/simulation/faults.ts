@@ -192,8 +192,8 @@ function beginFault(
     case 'disk-full': {
       const edge = edgeOf(target);
       tell(edge, `fault ${number}: its disk is full for ${forMs} ms`);
-      disks.full.set(edge, world.nowMs);
-      later(() => disks.full.delete(edge));
+      disks.fill(edge, world.nowMs);
+      later(() => disks.free(world.nowMs, edge));
       return;
     }
     case 'edge-power': {

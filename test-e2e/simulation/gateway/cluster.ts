@@ -111,7 +111,7 @@ export class Cluster {
   /** With a full disk or a broken file a process ends, and is started again until it can work. */
   #onNotStarted(name: string, thrown: unknown): void {
     if (this.processOf(name)?.state === 'killed') return;
-    if (!(this.backends.disks.full.has(name) || thrown instanceof ConfigError)) return this.world.fault(name, thrown);
+    if (!(this.backends.disks.isFull(name) || thrown instanceof ConfigError)) return this.world.fault(name, thrown);
     this.kill(name);
     outside(() => this.world.plan(1_000, () => this.startIfKilled(name)));
   }
@@ -125,7 +125,7 @@ export class Cluster {
     this.network.healAll();
     this.backends.ledger.end();
     this.gatewayFile.write('usual');
-    this.backends.disks.full.clear();
+    this.backends.disks.free(this.world.nowMs);
     for (const name of this.names) {
       const process = this.processOf(name);
       if (process === undefined) continue;

@@ -55,7 +55,10 @@ export const plantedFaults: readonly PlantedFault[] = [
     after:
       "response.end(renderStreamError(error, dialect, { id, model, createdAt, nextSequenceNumber }) + 'data: [DONE]\\n\\n');",
     checker: 'oneAnswer',
-    runs: [['1', '0.03', 'provider']],
+    runs: [
+      ['1', '0.1', 'provider'],
+      ['2', '0.1', 'provider'],
+    ],
   },
   {
     name: 'the outbox forgets a batch that the stream did not take',

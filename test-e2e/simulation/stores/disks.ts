@@ -7,28 +7,46 @@ import type { UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js
 import type { Statement } from '../world/databases.ts';
 import type { Chance } from '../world/seeded.ts';
 
+/** An outbox tries a disk that failed again each second (docs/operate/outbox.md). */
+const writtenAgainWithinMs = 1_500;
+
 /** SQLITE_FULL. */
 const fullCode = 13;
 
 /** The disks of processes. They fill up, and lose what was not synced when the power fails. */
 export class Disks {
-  /** Processes whose disk is full, and since when. */
-  readonly full = new Map<string, number>();
+  /** Processes whose disk is full, since when, and until when it was. */
+  readonly #full = new Map<string, { readonly fromMs: number; untilMs: number }>();
   /** When usage was only in the memory of a process that ended, because its disk was full. */
   readonly memoryLosses: { readonly process: string; readonly fromMs: number; readonly untilMs: number }[] = [];
   /** Requests whose usage was in a file that need not survive a failure of the power: tokens by id. */
   readonly unsynced = new Map<string, number>();
 
+  fill(process: string, nowMs: number): void {
+    this.#full.set(process, { fromMs: nowMs, untilMs: Number.POSITIVE_INFINITY });
+  }
+
+  /** Makes room, for one process or for all. */
+  free(nowMs: number, process?: string): void {
+    for (const [name, full] of this.#full) {
+      if (process === undefined || name === process) full.untilMs = Math.min(full.untilMs, nowMs);
+    }
+  }
+
+  isFull(process: string): boolean {
+    return this.#full.get(process)?.untilMs === Number.POSITIVE_INFINITY;
+  }
+
   write<T>({ owner, sql }: Statement, run: () => T): T {
-    const isFull = owner !== undefined && this.full.has(owner) && /^\s*(insert|replace|create)/i.test(sql);
+    const isFull = owner !== undefined && this.isFull(owner) && /^\s*(insert|replace|create)/i.test(sql);
     if (isFull) throw Object.assign(new Error('database or disk is full'), { errcode: fullCode });
     return run();
   }
 
   /** A process ends: what its full disk did not take is lost with its memory. */
   noteEnd(process: string, nowMs: number): void {
-    const fromMs = this.full.get(process);
-    if (fromMs !== undefined) this.memoryLosses.push({ process, fromMs, untilMs: nowMs });
+    const { fromMs, untilMs } = this.#full.get(process) ?? { fromMs: 0, untilMs: 0 };
+    if (nowMs < untilMs + writtenAgainWithinMs) this.memoryLosses.push({ process, fromMs, untilMs: nowMs });
   }
 
   /**
@@ -41,13 +59,15 @@ export class Disks {
     const files = names.sort().map((name) => ({ path: join(folder, name), bytes: readFileSync(join(folder, name)) }));
     const bytesOf = new Map(files.map(({ path, bytes }) => [path, bytes]));
     if (synchronous !== 'full') this.#noteRows(bytesOf);
+    const isDamaged = synchronous === 'off' && chance.happens(0.3);
     return () => {
       for (const { path, bytes } of files) {
         const isLog = path.endsWith('-wal');
         const torn = Buffer.alloc(chance.between(1, 4_000), chance.between(0, 255));
         const cut = bytes.subarray(0, chance.between(0, bytes.length));
-        const isCut = isLog ? synchronous !== 'full' : synchronous === 'off' && chance.happens(0.3);
-        writeFileSync(path, isCut ? cut : isLog ? Buffer.concat([bytes, torn]) : bytes);
+        if (isDamaged) writeFileSync(path, isLog ? '' : torn);
+        else if (isLog) writeFileSync(path, synchronous === 'full' ? Buffer.concat([bytes, torn]) : cut);
+        else writeFileSync(path, bytes);
       }
     };
   }
