@@ -7,7 +7,7 @@ import type { UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js
 import type { Statement } from '../world/databases.ts';
 import type { Chance } from '../world/seeded.ts';
 
-/** An outbox tries a disk that failed again each second (docs/operate/outbox.md). */
+/** As in the product: an outbox tries a disk that failed again each second. */
 const writtenAgainWithinMs = 1_500;
 
 /** SQLITE_FULL. */
@@ -45,8 +45,9 @@ export class Disks {
 
   /** A process ends: what its full disk did not take is lost with its memory. */
   noteEnd(process: string, nowMs: number): void {
-    const { fromMs, untilMs } = this.#full.get(process) ?? { fromMs: 0, untilMs: 0 };
-    if (nowMs < untilMs + writtenAgainWithinMs) this.memoryLosses.push({ process, fromMs, untilMs: nowMs });
+    const full = this.#full.get(process);
+    if (full === undefined || nowMs > full.untilMs + writtenAgainWithinMs) return;
+    this.memoryLosses.push({ process, fromMs: full.fromMs, untilMs: nowMs });
   }
 
   /**

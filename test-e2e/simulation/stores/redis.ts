@@ -29,8 +29,9 @@ export class RedisModel {
     this.#world = world;
     this.leases = new KnownLeases(world);
     const clock = { nowMs: () => this.#nowMs };
-    this.#limits = new LoggedStore(() => new MemoryLimitStore({ clock, maxKeys: 100_000 }), this.#atTime);
-    this.#pools = new LoggedStore(() => new MemoryPoolStore(clock), this.#atTime);
+    const nowMs = () => world.nowMs;
+    this.#limits = new LoggedStore(() => new MemoryLimitStore({ clock, maxKeys: 100_000 }), nowMs, this.#atTime);
+    this.#pools = new LoggedStore(() => new MemoryPoolStore(clock), nowMs, this.#atTime);
   }
 
   get limits(): LimitStore {
@@ -117,12 +118,14 @@ interface LoggedCall {
 class LoggedStore<T extends object> {
   readonly store: T;
   readonly #create: () => T;
+  readonly #nowMs: () => number;
   readonly #atTime: <R>(timeMs: number | undefined, act: () => R) => R;
   #current: T;
   #log: LoggedCall[] = [];
 
-  constructor(create: () => T, atTime: <R>(timeMs: number | undefined, act: () => R) => R) {
+  constructor(create: () => T, nowMs: () => number, atTime: <R>(timeMs: number | undefined, act: () => R) => R) {
     this.#create = create;
+    this.#nowMs = nowMs;
     this.#atTime = atTime;
     this.#current = create();
     this.store = new Proxy({} as T, {
@@ -141,7 +144,7 @@ class LoggedStore<T extends object> {
 
   #logged(method: string) {
     return (...given: unknown[]) => {
-      this.#log.push({ atMs: Date.now(), method, given });
+      this.#log.push({ atMs: this.#nowMs(), method, given });
       return call(this.#current, method, given);
     };
   }
