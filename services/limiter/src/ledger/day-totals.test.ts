@@ -164,6 +164,14 @@ describe('day totals', () => {
     expect(dayTotal).toHaveBeenCalledTimes(5);
   });
 
+  it('are tried again although the clock was set back after the ledger failed', async () => {
+    dayTotal.mockRejectedValueOnce(new Error('down'));
+    clock.advanceMs(3_600_000);
+    expect(await totals.load(key, day)).toBeUndefined();
+    clock.advanceMs(-3_600_000);
+    expect(await totals.load(key, day)).toBeDefined();
+  });
+
   it('are compared within two seconds of a late settle, although another limiter has just done so', async () => {
     totals = open(10_000);
     totals.start();

@@ -204,8 +204,10 @@ export class DayTotals implements Disposable {
   #mayTry(): boolean {
     if (this.#retryAtMs === undefined) return true;
     const nowMs = this.#parts.clock.nowMs();
-    if (nowMs < this.#retryAtMs) return false;
-    this.#retryAtMs = nowMs + 1_000;
+    const leftMs = this.#retryAtMs - nowMs;
+    // More is left than ever was: the clock was set back.
+    if (leftMs > 0 && leftMs <= retryAfterMs) return false;
+    this.#retryAtMs = nowMs + retryAfterMs;
     return true;
   }
 
@@ -220,7 +222,7 @@ export class DayTotals implements Disposable {
       const missingIds = requestIds.filter((id) => !included.has(id));
       return { totalTokens: Number(total.totalTokens), includedIds: total.includedRequestIds, missingIds };
     } catch (thrown) {
-      this.#retryAtMs = clock.nowMs() + 1_000;
+      this.#retryAtMs = clock.nowMs() + retryAfterMs;
       metrics.loadFailures.inc();
       logger.warn({ reason: reasonOf(thrown) }, 'a day total could not be loaded; counting from zero');
       return undefined;
@@ -230,6 +232,8 @@ export class DayTotals implements Disposable {
 
 /** Long enough for another comparison if the first one finds no ledger. */
 const soonMs = 3_000;
+
+const retryAfterMs = 1_000;
 
 interface ReloadOptions {
   /** The time for which other limiters need not reload the day. */

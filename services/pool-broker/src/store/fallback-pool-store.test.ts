@@ -142,6 +142,17 @@ describe('a shared store that goes away', () => {
     expect(shared.calls).toBe(2);
   });
 
+  it('is called again although the clock was set back', async () => {
+    const { clock, shared, store } = storesOf();
+    shared.away = true;
+    clock.advanceMs(3_600_000);
+    await store.readAccounts(['a'], ttlMs);
+    shared.away = false;
+    clock.advanceMs(-3_600_000);
+    await store.readAccounts(['a'], ttlMs);
+    expect(shared.calls).toBe(2);
+  });
+
   it('learns what happened meanwhile once it is back', async () => {
     const { clock, shared, store, cooled, coolingOf } = storesOf();
     shared.away = true;
