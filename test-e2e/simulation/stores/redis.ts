@@ -29,7 +29,7 @@ export class RedisModel {
     this.#world = world;
     this.leases = new KnownLeases(world);
     const clock = { nowMs: () => this.#nowMs };
-    const nowMs = () => world.nowMs;
+    const nowMs = () => Math.floor(world.nowMs);
     this.#limits = new LoggedStore(() => new MemoryLimitStore({ clock, maxKeys: 100_000 }), nowMs, this.#atTime);
     this.#pools = new LoggedStore(() => new MemoryPoolStore(clock), nowMs, this.#atTime);
   }
