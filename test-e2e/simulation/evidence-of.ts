@@ -100,7 +100,7 @@ const lookEveryMs = 100;
 const notSizes =
   /outbox_(?:backlog_bytes|disk_\w+)$|^gateway_account_(?:state|headroom|exhaustion)|_(?:ratio|paused)$|timestamp|config/;
 
-/** What every gauge of a process says, over all its labels: it grows with work that is not finished. */
+/** What the gauges of all processes say, over their labels. They grow with unfinished work. */
 export async function sizesOf(cluster: Cluster): Promise<ReadonlyMap<string, number>> {
   const sizes = new Map<string, number>();
   for (const process of cluster.names) {

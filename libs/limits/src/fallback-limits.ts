@@ -345,10 +345,6 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
   }
 
   #replaySettles(): Promise<void> {
-    const { events } = this.#options;
-    return this.#keptSettles.replay(async (settlement) => {
-      await this.#settleRemotely({ ...settlement, isLate: true });
-      events.settleReplayed?.(settlement);
-    });
+    return this.#keptSettles.replay((settlement) => this.#settleRemotely(settlement));
   }
 }

@@ -78,7 +78,7 @@ const comparedWithinMs = 3_000;
 
 /**
  * The limiter that knew of a late settle may have ended, or its question to the ledger: then the
- * next regular comparison follows (`LIMITER_RECONCILE_SECONDS`), after the time limit of a question.
+ * next regular one follows (`LIMITER_RECONCILE_SECONDS`), after the time limit of a question.
  */
 const comparedAfterTroubleMs = 16_000;
 

@@ -66,7 +66,7 @@ export interface Evidence {
   /** When Redis lost acknowledged writes: windows may be too full by what it lost. */
   readonly redisLosses: readonly { readonly fromMs: number; readonly untilMs: number }[];
   /**
-   * Requests whose usage a power failure may lose, by the settings of stream and edge: tokens by id.
+   * Requests that a power failure may lose, by the settings of stream and edge: tokens by id.
    */
   readonly mayBeLost: ReadonlyMap<string, number>;
   /** When usage was only in the memory of a process that ended, because its disk was full. */

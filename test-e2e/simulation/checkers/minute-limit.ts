@@ -54,7 +54,7 @@ function overLimitTogether(evidence: Evidence, intervals: readonly Interval[], t
   });
 }
 
-/** While identity does not answer, edges go on with the limits that they know. */
+/** While identity does not answer, edges use the limits that they know. */
 function limitAt(evidence: Evidence, token: ClientToken, { sentAtMs, headAtMs }: Interval): number {
   if (staleAnswers(evidence, sentAtMs, headAtMs) > 0) return token.requestsPerMinute;
   return Math.max(...limitsBetween(evidence, token, sentAtMs, headAtMs));

@@ -5,8 +5,8 @@ import { parseArgs } from 'node:util';
 import { PlantedCopy, repository } from './planted-copy.ts';
 import { type PlantedFault, plantedFaults } from './planted-faults.ts';
 
-// Plants mistakes in copies of the code, one at a time, and says which ones the simulation finds. The
-// same runs must break nothing in the unchanged code: they are the control of each mistake.
+// Plants mistakes in copies of the code, one at a time, and says which ones the simulation finds.
+// The same runs must break nothing in the unchanged code: they are the control of each mistake.
 //
 //   npm run simulate:planted
 //   npm run simulate:planted -- --only midnight

@@ -19,7 +19,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const path = () => join(folder, 'outbox.sqlite');
 
-/** Writes rows, loses the power, and says how many rows are left; undefined: the file is damaged. */
+/** How many of twenty rows a failure of the power leaves; undefined: the file is damaged. */
 function survivors(synchronous: OutboxSynchronous, seed: number): number | undefined {
   try {
     const file = OutboxFile.open(path(), synchronous);

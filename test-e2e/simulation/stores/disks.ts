@@ -19,7 +19,7 @@ export class Disks {
   readonly #full = new Map<string, { readonly fromMs: number; untilMs: number }>();
   /** When usage was only in the memory of a process that ended, because its disk was full. */
   readonly memoryLosses: { readonly process: string; readonly fromMs: number; readonly untilMs: number }[] = [];
-  /** Requests whose usage was in a file that need not survive a failure of the power: tokens by id. */
+  /** Requests in files that need not survive a failure of the power: tokens by id. */
   readonly unsynced = new Map<string, number>();
 
   fill(process: string, nowMs: number): void {
