@@ -20,6 +20,7 @@ import { limitsBehaviour } from './limits.ts';
 import { longReasoningBehaviour } from './long-reasoning.ts';
 import { modelListingBehaviour } from './model-listing.ts';
 import { modelsBehaviour } from './models.ts';
+import { namedCausesBehaviour } from './named-causes.ts';
 import { oddAnswersBehaviour } from './odd-answers.ts';
 import { officialSdksBehaviour, officialSdksSmoke } from './official-sdks.ts';
 import { probedAccountsBehaviour } from './probed-accounts.ts';
@@ -58,6 +59,7 @@ export function describeGateway<T extends Topology>(
     badInputBehaviour(gateway);
     failoverBehaviour(gateway);
     failingAccountBehaviour(gateway);
+    namedCausesBehaviour(gateway);
     probedAccountsBehaviour(gateway);
     refusedAccountsBehaviour(gateway);
     lackingAccountsBehaviour(gateway);

@@ -94,6 +94,21 @@ describe('an operator', () => {
       await page.getByRole('button', { name: 'Enable responses/team-c' }).waitFor();
     }));
 
+  it('checks an account at its provider, and one that was just added', () =>
+    as('gw_a_operator', '/pools/responses', async (page) => {
+      await page.getByRole('button', { name: 'Check now: responses/team-b' }).click();
+      await isThere(page, 'Checked: 401 from the provider');
+      await page.getByRole('button', { name: 'Check now: responses/team-a' }).click();
+      await isThere(page, 'Checked: 200, 14 models in 84 ms');
+      expect(await accessibilityProblems(page)).toEqual([]);
+      await button(page, 'Add account').click();
+      await page.getByLabel('Name').fill('team-z');
+      await page.locator('dialog').getByLabel('Token', { exact: true }).fill('sk-a-long-enough-key');
+      await page.locator('dialog').getByRole('button', { name: 'Add account' }).click();
+      await page.getByText('responses/team-z was added.').first().waitFor();
+      await page.locator('.added-account', { hasText: 'Checked: 200, 14 models in 84 ms' }).waitFor();
+    }));
+
   it('finds why a request went where it went, from the list or by its id', () =>
     as('gw_a_viewer', '/requests?kind=failed-over', async (page) => {
       await page.locator('tbody a').first().click();

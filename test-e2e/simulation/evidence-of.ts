@@ -6,6 +6,7 @@ import type { ClientRequest, ClientToken } from './clients/client.ts';
 import type { Operator } from './clients/operator.ts';
 import type { Cluster } from './gateway/cluster.ts';
 import { simulatedPools } from './gateway/simulated-pools.ts';
+import { tokensOf } from './stores/disks.ts';
 import type { StreamMessage } from './stores/jet-stream.ts';
 
 export interface Witnesses {
@@ -13,7 +14,7 @@ export interface Witnesses {
   readonly providers: Simulator;
   readonly requests: readonly ClientRequest[];
   readonly operator: Operator;
-  readonly leasesAtRest: ReadonlyMap<string, number>;
+  readonly unreportedLeases: readonly string[];
   readonly staleTokens: readonly CountAt[];
   readonly sizesAtStart: ReadonlyMap<string, number>;
   readonly notes: readonly Note[];
@@ -31,9 +32,12 @@ export async function collectEvidence(witnesses: Witnesses): Promise<Evidence> {
     dailyTokens: await dailyTokensOf(cluster),
     localDay,
     counterTokens: await countersOf(cluster, witnesses.operator.tokens, localDay),
-    leasesAtRest: witnesses.leasesAtRest,
+    unreportedLeases: witnesses.unreportedLeases,
+    reportsGivenUp: await cluster.total(['gateway_edge_attempt_reports_given_up_total']),
     staleTokens: witnesses.staleTokens,
     endedTexts: witnesses.operator.ended,
+    limitChanges: witnesses.operator.limitChanges,
+    fileChanges: cluster.gatewayFile.changes,
     sizesAtStart: witnesses.sizesAtStart,
     sizes: await sizesOf(cluster),
     notes: witnesses.notes,
@@ -45,8 +49,9 @@ export async function collectEvidence(witnesses: Witnesses): Promise<Evidence> {
       ...(await gaugesOf(cluster, 'gateway_edge_outbox_backlog_events')),
       ['nats-1', cluster.backends.stream.pending],
     ]),
-    mayBeLost: new Set([...cluster.backends.disks.unsynced, ...idsOf(cluster.backends.stream.lost)]),
+    mayBeLost: new Map([...cluster.backends.disks.unsynced, ...tokensIn(cluster.backends.stream.lost)]),
     memoryLosses: cluster.backends.disks.memoryLosses,
+    settledTwice: cluster.backends.redis.settledTwice,
     redisLosses: cluster.backends.redis.losses,
     uncaught: cluster.world.uncaught.map(({ who, thrown }) => `${who}: ${describe(thrown)}`),
   };
@@ -68,16 +73,18 @@ export function watchCounters(cluster: Cluster, names: readonly string[], label?
 export function takeNotes(cluster: Cluster, tokens: readonly ClientToken[]): readonly Note[] {
   const { world } = cluster;
   const notes: Note[] = [];
-  let wasAnyAway = false;
+  let [wasAnyAway, couldCompare, wereBrokersUp] = [false, true, true];
   const look = () => {
     world.plan(lookEveryMs, look);
     wasAnyAway ||= cluster.isAnyAway;
+    couldCompare &&= cluster.canCompare;
+    wereBrokersUp &&= cluster.areBrokersUp;
   };
   const note = async () => {
     world.plan(1_000, note);
     const localDay = localDayOf(world.nowMs);
-    const noted = { atMs: world.nowMs, wasAnyAway, localDay };
-    wasAnyAway = false;
+    const noted = { atMs: world.nowMs, wasAnyAway, couldCompare, wereBrokersUp, localDay };
+    [wasAnyAway, couldCompare, wereBrokersUp] = [false, true, true];
     const edges = await cluster.total(['gateway_edge_local_admissions_total']);
     const limiters = await cluster.total(['gateway_limiter_degraded_total']);
     notes.push({ ...noted, edges, limiters, counterTokens: await countersOf(cluster, tokens, localDay) });
@@ -89,18 +96,16 @@ export function takeNotes(cluster: Cluster, tokens: readonly ClientToken[]): rea
 
 const lookEveryMs = 100;
 
-/** What grows with work that is not finished: gauges of every process. */
-const sizeGauges = new Set([
-  ...['gateway_body_memory_bytes', 'gateway_body_waiting_uploads', 'gateway_open_streams'],
-  ...['gateway_edge_outbox_backlog_events', 'gateway_limiter_pending_settles', 'http_server_active_requests'],
-  ...['gateway_upstream_open_streams', 'gateway_rpc_server_calls_in_flight'],
-]);
+/** Gauges that are no sizes. The outbox's file stays as large as it was, and is used again. */
+const notSizes =
+  /outbox_(?:backlog_bytes|disk_\w+)$|^gateway_account_(?:state|headroom|exhaustion)|_(?:ratio|paused)$|timestamp|config/;
 
+/** What the gauges of all processes say, over their labels. They grow with unfinished work. */
 export async function sizesOf(cluster: Cluster): Promise<ReadonlyMap<string, number>> {
   const sizes = new Map<string, number>();
   for (const process of cluster.names) {
-    for (const { name, values } of (await cluster.metricsOf(process)?.registry.getMetricsAsJSON()) ?? []) {
-      if (!sizeGauges.has(name)) continue;
+    for (const { name, type, values } of (await cluster.metricsOf(process)?.registry.getMetricsAsJSON()) ?? []) {
+      if (String(type) !== 'gauge' || notSizes.test(name)) continue;
       sizes.set(
         `${process} ${name}`,
         values.reduce((sum, { value }) => sum + value, 0),
@@ -110,8 +115,9 @@ export async function sizesOf(cluster: Cluster): Promise<ReadonlyMap<string, num
   return sizes;
 }
 
-function idsOf(messages: readonly StreamMessage[]): readonly string[] {
-  return messages.flatMap(({ data }) => fromUsageMessage(data).events.map(({ requestId }) => requestId));
+function tokensIn(messages: readonly StreamMessage[]): readonly (readonly [string, number])[] {
+  const events = messages.flatMap(({ data }) => fromUsageMessage(data).events);
+  return events.map((event) => [event.requestId, tokensOf(event)]);
 }
 
 function describe(thrown: unknown): string {
@@ -168,7 +174,7 @@ async function countersOf(
   return counters;
 }
 
-export async function leasesOf({ backends: { redis } }: Cluster): Promise<ReadonlyMap<string, number>> {
+async function leasesOf({ backends: { redis } }: Cluster): Promise<ReadonlyMap<string, number>> {
   const { accounts, settings } = simulatedPools();
   const ids = accounts.map(({ pool, name }) => `${pool}/${name}`);
   const records = await redis.pools.readAccounts(ids, settings.leaseTtlMs);

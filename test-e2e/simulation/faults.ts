@@ -1,5 +1,5 @@
 import type { Simulator } from '@gateway/simulator';
-import type { Operator } from './clients/operator.ts';
+import { type Operator, tokenChangeKinds } from './clients/operator.ts';
 import { troubleOf } from './clients/providers.ts';
 import type { Cluster } from './gateway/cluster.ts';
 import { providerName } from './gateway/simulated-pools.ts';
@@ -24,8 +24,8 @@ export const faultKinds = [
   'database',
   'disk-full',
   'edge-power',
-  'token',
-  'limit',
+  ...tokenChangeKinds,
+  'reload',
 ] as const;
 
 export type FaultKind = (typeof faultKinds)[number];
@@ -111,9 +111,15 @@ function beginFault(
   switch (kind) {
     case 'kill': {
       if (process === undefined || process.state === 'killed') return;
-      say(`killed, starts again after ${forMs} ms`);
-      cluster.kill(target);
-      later(() => cluster.startIfKilled(target));
+      const chance = world.seeded.of(`kill ${number}`);
+      const end = () => {
+        say(`killed, starts again after ${forMs} ms`);
+        cluster.kill(target);
+        later(() => cluster.startIfKilled(target));
+      };
+      // Between two events, or in the middle of the next one.
+      if (chance.happens(0.5)) process.dieSoon(chance.between(1, 60), end);
+      else end();
       return;
     }
     case 'pause': {
@@ -186,8 +192,8 @@ function beginFault(
     case 'disk-full': {
       const edge = edgeOf(target);
       tell(edge, `fault ${number}: its disk is full for ${forMs} ms`);
-      disks.full.set(edge, world.nowMs);
-      later(() => disks.full.delete(edge));
+      disks.fill(edge, world.nowMs);
+      later(() => disks.free(world.nowMs, edge));
       return;
     }
     case 'edge-power': {
@@ -197,15 +203,26 @@ function beginFault(
       later(() => cluster.startIfKilled(edge));
       return;
     }
+    case 'reload': {
+      if (!cluster.gatewayFile.isSettled) return;
+      const variant = world.seeded.of(`reload ${number}`).pick(['without claude', 'fewer places', 'broken'] as const);
+      tell('operator', `fault ${number}: gateway.yaml is ${variant} for ${forMs + reloadedForMs} ms`);
+      cluster.gatewayFile.write(variant);
+      return void world.plan(forMs + reloadedForMs, () => cluster.gatewayFile.write('usual'));
+    }
     case 'token':
+    case 'revoke':
     case 'limit': {
       const chance = world.seeded.of(`token of ${number}`);
-      const token = chance.pick(operator.tokens);
-      tell('operator', `fault ${number}: changes the ${kind} of ${token.tokenId}`);
-      return kind === 'token' ? operator.rotate(token, forMs) : operator.limit(token, forMs, chance);
+      const plan = chance.between(0, operator.tokens.length - 1);
+      tell('operator', `fault ${number}: changes token ${plan + 1} by ${kind}`);
+      return operator.change(kind, plan, forMs, chance.between(1, 20));
     }
   }
 }
+
+/** Longer than brokers need to use another text. */
+const reloadedForMs = 5_000;
 
 /** A fault of an edge hits one of them, whatever its target is. */
 function edgeOf(target: string): string {

@@ -1,5 +1,4 @@
 import './world/platform.ts';
-import './world/builtin-timers.ts';
 import { hash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,7 +8,7 @@ import { type BrokenPromise, brokenPromises } from './checkers/checkers.ts';
 import { type ClientRequest, type ClientToken, runClient } from './clients/client.ts';
 import { Operator } from './clients/operator.ts';
 import { startProviders } from './clients/providers.ts';
-import { collectEvidence, leasesOf, sizesOf, takeNotes, watchCounters } from './evidence-of.ts';
+import { collectEvidence, sizesOf, takeNotes, watchCounters } from './evidence-of.ts';
 import { arrangeFault, type Fault, type FaultKind, planFaults } from './faults.ts';
 import { Cluster, type Replicas } from './gateway/cluster.ts';
 import { accountSecrets } from './gateway/simulated-pools.ts';
@@ -57,10 +56,6 @@ const startsWithinMs = 5_000;
 const quietMs = 240_000;
 /** When every request has ended, and no lease has expired yet. */
 const restMs = 100_000;
-const harmlessToLeases: readonly FaultKind[] = [
-  ...(['provider', 'clock', 'redelivery', 'restart', 'nats-power', 'nats-election', 'nats-unanswered'] as const),
-  ...(['database', 'disk-full'] as const),
-];
 
 /** Runs a whole gateway on simulated time, once in a process. */
 export async function simulate({ seed, durationMs, kinds, only }: SimulationOptions): Promise<SimulationResult> {
@@ -69,7 +64,10 @@ export async function simulate({ seed, durationMs, kinds, only }: SimulationOpti
   using _source = useTimeSource(timeSourceOf(world));
   simulateOn(network);
   const folder = mkdtempSync(join(tmpdir(), 'simulation-'));
+  // Many processes of the world listen to the signals of this one.
+  process.setMaxListeners(0);
   process.on('unhandledRejection', (reason) => world.fault('a promise', reason));
+  process.on('uncaughtException', (thrown) => world.fault('a callback', thrown));
   const story: string[] = [];
   const tell = (who: string, what: string) => story.push(`${(world.elapsedMs / 1_000).toFixed(3)} ${who}: ${what}`);
   try {
@@ -79,13 +77,19 @@ export async function simulate({ seed, durationMs, kinds, only }: SimulationOpti
     await world.runUntil(startsWithinMs);
     const operator = new Operator(network);
     await operator.issueTokens();
-    const { tokens } = operator;
     const sizesAtStart = await sizesOf(cluster);
-    const notes = takeNotes(cluster, tokens);
+    const notes = takeNotes(cluster, operator.tokens);
     const staleTokens = watchCounters(cluster, ['gateway_edge_faults_total'], 'identity');
     const requests: ClientRequest[] = [];
     const stop = new AbortController();
-    startClients({ network, tokens, requests, edges: cluster.namesOf('edge'), signal: stop.signal, tell });
+    startClients({
+      network,
+      tokens: operator.tokens,
+      requests,
+      edges: cluster.namesOf('edge'),
+      signal: stop.signal,
+      tell,
+    });
     const processes = cluster.names;
     const plan = planFaults({ chance: world.seeded.of('faults'), kinds, durationMs, everyMs: 8_000, processes });
     const faults = plan.filter(({ number }) => only?.includes(number) ?? true);
@@ -96,13 +100,11 @@ export async function simulate({ seed, durationMs, kinds, only }: SimulationOpti
     providers.faults.clear();
     cluster.repair();
     await world.runUntil(startsWithinMs + durationMs + restMs);
-    // Without their ends, leases of dead edges last until they expire.
-    const hasLostLeases = faults.some(({ kind }) => !harmlessToLeases.includes(kind));
-    const leasesAtRest = hasLostLeases ? new Map<string, number>() : await leasesOf(cluster);
+    const unreportedLeases = cluster.backends.redis.leases.unreported();
     await world.runUntil(startsWithinMs + durationMs + quietMs);
     const jumpsMs = faults.filter(({ kind }) => kind === 'clock').map(({ amountMs }) => Math.abs(amountMs));
     const clocksOffByMs = Math.max(0, ...jumpsMs);
-    const watched = { notes, clocksOffByMs, staleTokens, sizesAtStart, leasesAtRest };
+    const watched = { notes, clocksOffByMs, staleTokens, sizesAtStart, unreportedLeases };
     const evidence = await collectEvidence({ cluster, providers, requests, operator, ...watched });
     const broken = brokenPromises(evidence);
     const { events, elapsedMs: simulatedMs } = world;
@@ -122,10 +124,12 @@ interface Traffic {
   readonly tell: (who: string, what: string) => void;
 }
 
+const unknownToken: ClientToken = { tokenId: '', text: '', requestsPerMinute: 0, clients: 0 };
+
 function startClients({ network, tokens, requests, edges, signal, tell }: Traffic): void {
   const { world } = network;
-  const all = tokens.flatMap((token) => Array.from({ length: token.clients }, () => token));
-  for (const [index, token] of all.entries()) {
+  const plans = tokens.flatMap(({ clients }, plan) => Array.from({ length: clients }, () => plan));
+  for (const [index, plan] of plans.entries()) {
     const name = `client-${index + 1}`;
     const client = new WorldProcess(name);
     const chance = world.seeded.of(name);
@@ -138,10 +142,13 @@ function startClients({ network, tokens, requests, edges, signal, tell }: Traffi
       );
     };
     const onRequest = (request: ClientRequest) => void requests.push(request);
-    const secrets = [...accountSecrets, ...tokens.filter((other) => other !== token).map(({ text }) => text)];
-    const plan = { name, token, edges, obeys: index % 3 !== 2, pauseMs: 3_000, chance, secrets, onRequest, onEnded };
+    const token = () => tokens[plan] ?? unknownToken;
+    const secrets = () => [...accountSecrets, ...tokens.map(({ text }) => text)];
+    const behaviour = { obeys: index % 3 !== 2, pauseMs: 3_000, chance, edges };
     client.run(() => {
-      void runClient(network, plan, signal).catch((thrown: unknown) => world.fault(name, thrown));
+      void runClient(network, { name, token, secrets, ...behaviour, onRequest, onEnded }, signal).catch(
+        (thrown: unknown) => world.fault(name, thrown),
+      );
     });
   }
 }

@@ -84,7 +84,6 @@ describe('time and chance', () => {
     'services/limiter/test/a.ts',
     'libs/telemetry/src/testing/a.ts',
     'libs/testkit/src/a.ts',
-    'libs/simulator/src/a.ts',
     'services/admin/console/src/a.ts',
     'test-e2e/bench/a.ts',
     'deploy/scripts/a.ts',

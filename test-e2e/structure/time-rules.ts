@@ -31,7 +31,7 @@ export function timeAndChanceOfThePlatform(tree: SourceTree): readonly Violation
 function isCovered(file: string): boolean {
   return (
     /^(?:libs|services)\/.*\.(?:ts|js|mjs)$/.test(file) &&
-    !/^(?:libs\/testkit|libs\/simulator|services\/admin\/console)\//.test(file) &&
+    !/^(?:libs\/testkit|services\/admin\/console)\//.test(file) &&
     !isTest(file)
   );
 }

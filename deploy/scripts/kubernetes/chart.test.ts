@@ -44,7 +44,13 @@ describe('the Helm chart', () => {
   it('uses every value', () => {
     const used = new Set<string>();
     const on = { enabled: true };
-    const entrances = { ingress: on, adminIngress: on, gatewayApi: on, alertRules: on };
+    const entrances = {
+      ingress: on,
+      adminIngress: on,
+      gatewayApi: on,
+      alertRules: on,
+      serviceAccount: { create: true },
+    };
     for (const autoscaling of [{ ...on, metric: 'openStreams' }, off]) {
       render(valuesSchema.parse({ ...entrances, autoscaling }), used);
     }
@@ -133,10 +139,12 @@ describe('the Helm chart', () => {
     const rendered = render(valuesSchema.parse({ ...otherValues, form }));
     const made = podsIn(rendered);
     expect(made.length).toBe(form === 'full' ? services.length + 1 : 1);
-    const { annotations, env, ...placement } = pods;
-    for (const { annotations: found, spec } of made) {
+    const { annotations, labels, env, ...placement } = pods;
+    for (const { annotations: found, labels: foundLabels, spec } of made) {
       expect(found).toEqual(annotations);
-      expect(spec).toMatchObject(placement);
+      expect(foundLabels).toMatchObject(labels);
+      const isLimiter = foundLabels['app.kubernetes.io/name'] === 'limiter';
+      if (!isLimiter) expect(spec).toMatchObject(placement);
       for (const container of [...spec.initContainers, ...spec.containers])
         expect(container.env.slice(0, env.length)).toEqual(env);
     }
@@ -145,6 +153,53 @@ describe('the Helm chart', () => {
     const [gateway] = rendered.filter(({ kind, name }) => kind === 'Service' && name === 'gateway');
     expect(gateway?.document.spec).toMatchObject({ type: publicService.type });
     expect(gateway?.document.metadata).toMatchObject({ annotations: publicService.annotations });
+  });
+
+  it('puts the pods of a service where both it and all pods are asked to', () => {
+    const { pods, services: own } = otherValues;
+    const specOf = (name: string) =>
+      podsIn(render(valuesSchema.parse(otherValues))).find(({ labels }) => labels['app.kubernetes.io/name'] === name)
+        ?.spec;
+    expect(specOf('limiter')).toMatchObject({
+      nodeSelector: { ...pods.nodeSelector, ...own.limiter.nodeSelector },
+      tolerations: [...pods.tolerations, ...own.limiter.tolerations],
+      affinity: own.limiter.affinity,
+    });
+  });
+
+  it.each(['full', 'small'])(
+    'gives every pod the service account, but the migration none that is to come: %s',
+    (form) => {
+      const accounts = (serviceAccount: object) => {
+        const rendered = render(valuesSchema.parse({ form, serviceAccount }));
+        const made = rendered.filter(({ kind }) => kind === 'ServiceAccount').map(({ name }) => name);
+        const named = podsIn(rendered).map(({ labels, spec }) => [
+          labels['app.kubernetes.io/name'],
+          spec.serviceAccountName,
+        ]);
+        const ofServices = new Set(named.filter(([name]) => name !== 'migrate').map(([, account]) => account));
+        return { made, ofServices, ofMigration: named.find(([name]) => name === 'migrate')?.[1] };
+      };
+      const isFull = form === 'full';
+      const all = (name: string | undefined) => new Set([name]);
+      expect(accounts({})).toEqual({ made: [], ofServices: all(undefined), ofMigration: undefined });
+      expect(accounts({ name: 'ours' })).toEqual({
+        made: [],
+        ofServices: all('ours'),
+        ofMigration: isFull ? 'ours' : undefined,
+      });
+      expect(accounts({ create: true })).toMatchObject({ made: ['model-gateway'], ofServices: all('model-gateway') });
+      expect(accounts({ create: true, name: 'ours' })).toEqual({
+        made: ['ours'],
+        ofServices: all('ours'),
+        ofMigration: undefined,
+      });
+    },
+  );
+
+  it('takes no labels that would replace those by which pods are selected', () => {
+    const taking = (label: string) => valuesSchema.safeParse({ pods: { labels: { [label]: 'x' } } }).success;
+    expect([taking('cost-centre'), taking('app.kubernetes.io/name')]).toEqual([true, false]);
   });
 
   it.each(['full', 'small'])('refers only to the Secrets that its values name: %s', (form) => {
@@ -263,6 +318,7 @@ const off = { enabled: false };
 
 const otherValues = {
   pods: {
+    labels: { 'cost-centre': 'models' },
     annotations: { 'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false' },
     nodeSelector: { 'kubernetes.io/arch': 'amd64' },
     tolerations: [{ key: 'dedicated', operator: 'Equal', value: 'gateway', effect: 'NoSchedule' }],
@@ -270,6 +326,7 @@ const otherValues = {
     priorityClassName: 'important',
     env: [{ name: 'NODE_NAME', valueFrom: { fieldRef: { fieldPath: 'spec.nodeName' } } }],
   },
+  serviceAccount: { create: true, annotations: { 'iam.example.com/role': 'gateway' } },
   publicService: { type: 'LoadBalancer', annotations: { 'service.example.com/internal': 'true' } },
   storageClassName: 'fast',
   small: { heapMiB: 300, bodyMemoryMiB: 200, drainSeconds: 20 },
@@ -284,7 +341,13 @@ const otherValues = {
   networkPolicies: { clients: [{ namespaceSelector: {} }], providers: [{ protocol: 'TCP', port: 3128 }] },
   services: {
     edgeRouter: { replicas: 5, heapMiB: 1_024, bodyMemoryMiB: 2_048, volumeClaim: { storageClassName: 'slow' } },
-    limiter: { cpuRequest: '1.5', settings: { LIMITER_REPLICAS: '4' } },
+    limiter: {
+      cpuRequest: '1.5',
+      settings: { LIMITER_REPLICAS: '4' },
+      nodeSelector: { lifecycle: 'on-demand' },
+      tolerations: [{ key: 'limiter', operator: 'Exists' }],
+      affinity: { podAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [] } },
+    },
   },
 };
 
@@ -315,6 +378,6 @@ function asPatched(objects: readonly Rendered[]): unknown {
 
 function pathsOf(value: unknown, path: string): readonly string[] {
   const isGroup = typeof value === 'object' && value !== null && !Array.isArray(value);
-  if (!isGroup || /\.(settings|annotations|volumeClaim)$/.test(`.${path}`)) return [path];
+  if (!isGroup || /\.(settings|annotations|labels|nodeSelector|affinity|volumeClaim)$/.test(`.${path}`)) return [path];
   return Object.entries(value).flatMap(([name, member]) => pathsOf(member, path === '' ? name : `${path}.${name}`));
 }

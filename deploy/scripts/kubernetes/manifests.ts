@@ -2,6 +2,7 @@ import { autoscaler } from './objects/autoscaler.ts';
 import { certificates } from './objects/certificates.ts';
 import { migrationJob } from './objects/migration.ts';
 import { migrationPolicy, networkPolicy } from './objects/network-policies.ts';
+import { serviceAccounts } from './objects/service-account.ts';
 import { disruptionBudget, headlessService, publicService } from './objects/services.ts';
 import { settings } from './objects/settings.ts';
 import { smallForm, smallSettings } from './objects/small-form.ts';
@@ -23,7 +24,7 @@ export type Manifests = ReadonlyMap<string, readonly KubernetesObject[]>;
 export function coreManifests(values: Values, choices: WorkloadChoices): Manifests {
   return new Map<string, readonly KubernetesObject[]>([
     ...services.map((service) => [service.name, objectsOf(service, values, choices)] as const),
-    ['settings', settings(values)],
+    ['settings', [...settings(values), ...serviceAccounts(values)]],
     ['migrate', [migrationJob(values), migrationPolicy(values)]],
   ]);
 }
@@ -32,7 +33,7 @@ export function coreManifests(values: Values, choices: WorkloadChoices): Manifes
 export function smallManifests(values: Values): Manifests {
   return new Map<string, readonly KubernetesObject[]>([
     ['gateway', smallForm(values)],
-    ['settings', smallSettings(values)],
+    ['settings', [...smallSettings(values), ...serviceAccounts(values)]],
   ]);
 }
 

@@ -17,6 +17,9 @@ const peers = z.array(anything).min(1);
 const ports = z.array(z.strictObject({ protocol: z.enum(['TCP', 'UDP']), port: z.int().min(1).max(65_535) })).min(1);
 const settings = z.record(z.string().regex(/^[A-Z][A-Z0-9_]*$/), z.string());
 
+/** Labels of the gateway's own select pods, and can't be replaced. */
+const furtherLabels = z.record(z.string().regex(/^(?!app\.kubernetes\.io\/)/), z.string());
+
 const toleration = z.strictObject({
   key: z.string().exactOptional(),
   operator: z.enum(['Equal', 'Exists']).exactOptional(),
@@ -109,8 +112,22 @@ export const valuesSchema = z.strictObject({
     .describe(
       'Names of existing Secrets: the chart creates none. Each comment names the keys that a Secret must have.',
     ),
+  serviceAccount: z
+    .strictObject({
+      create: z
+        .boolean()
+        .default(false)
+        .describe('Creates the account. The migration, which runs before, does not use it then.'),
+      name: text(/^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?)?$/, '').describe(
+        'Empty: `model-gateway` if it is created, otherwise the default account of the namespace.',
+      ),
+      annotations: annotations.default({}).describe('Of a created account, such as the role of a cloud.'),
+    })
+    .prefault({})
+    .describe('The service account of all pods. No pod gets its token.'),
   pods: z
     .strictObject({
+      labels: furtherLabels.default({}),
       annotations: annotations.default({}),
       nodeSelector: annotations.default({}),
       tolerations: z.array(toleration).default([]),
@@ -124,7 +141,7 @@ export const valuesSchema = z.strictObject({
         .describe('Further variables of every container. If the pod sets the same variable, its own value applies.'),
     })
     .prefault({})
-    .describe('Applies to all pods, including the migration.'),
+    .describe('Applies to all pods, including the migration. Services add to where theirs may run.'),
   publicService: z
     .strictObject({
       type: z.enum(['ClusterIP', 'LoadBalancer', 'NodePort']).default('ClusterIP'),
@@ -147,6 +164,7 @@ export const valuesSchema = z.strictObject({
         'How long streams may take to end when the pod stops. The gateway accepts no requests meanwhile.',
       ),
       volumeClaim: anything.default(volumeClaim).describe('The volume claim of the database.'),
+      ...placementOfService(),
     })
     .prefault({})
     .describe('The pod of the small form.'),
@@ -265,7 +283,9 @@ export const valuesSchema = z.strictObject({
         .prefault({}),
     })
     .prefault({})
-    .describe('Memory is derived from `heapMiB`. A Node.js process uses a little more than one core.'),
+    .describe(
+      'Memory is derived from `heapMiB`. A Node.js process uses a little more than one core. `nodeSelector` and `tolerations` add to those of `pods`; an `affinity` replaces that of `pods`.',
+    ),
 });
 
 /** values.schema.json, in the draft that every Helm 3 reads. */
@@ -294,6 +314,16 @@ function sizes({ replicas, maxReplicas, heapMiB, cpu }: Sizes) {
     cpuRequest: quantity(cpu),
     cpuLimit: quantity('2'),
     settings: settings.default({}),
+    ...placementOfService(),
+  };
+}
+
+/** Where the pods of one service may run, beside `pods`. */
+function placementOfService() {
+  return {
+    nodeSelector: annotations.default({}),
+    tolerations: z.array(toleration).default([]),
+    affinity: anything.default({}),
   };
 }
 

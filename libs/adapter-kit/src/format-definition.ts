@@ -253,6 +253,10 @@ export interface AttemptFailure {
   readonly feature?: string | undefined;
   /** HTTP status; 0 when the failure occurred inside a stream or without an answer. */
   readonly upstreamStatus: number;
+  /**
+   * Why it failed, for operators, as in AttemptReport. Absent or empty: see the cause of `error`.
+   */
+  readonly cause?: string | undefined;
   readonly error: GatewayError;
   /**
    * The provider's own error, for dialects that pass errors on; the kit sets it for answers with an

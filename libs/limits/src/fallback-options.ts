@@ -1,6 +1,6 @@
 import type { Clock } from '@gateway/time';
 import type { Check } from './decide.ts';
-import type { RemoteLimits } from './limit-store.ts';
+import type { RemoteLimits, Settlement } from './limit-store.ts';
 
 export interface FallbackOptions<Remote extends RemoteLimits = RemoteLimits> {
   readonly remote: Remote;
@@ -38,5 +38,7 @@ export interface FallbackEvents {
   /** A settle was kept until the remote returns. */
   settleKept?(): void;
   settleDropped?(): void;
+  /** A settle that was kept is with the remote now. */
+  settleReplayed?(settlement: Settlement): void;
   settlesWaiting?(count: number): void;
 }

@@ -4,7 +4,7 @@ import { type Settlement, slicesOf } from './limit-store.ts';
 export interface KeptSettlesOptions {
   /** Beyond this number the oldest settle is dropped. */
   readonly maxKept: number;
-  readonly events: Pick<FallbackEvents, 'settleDropped' | 'settlesWaiting'>;
+  readonly events: Pick<FallbackEvents, 'settleDropped' | 'settlesWaiting' | 'settleReplayed'>;
 }
 
 /** Settles that are due to the remote: each once, the oldest first. */
@@ -38,8 +38,9 @@ export class KeptSettles {
   async replay(settle: (settlement: Settlement) => Promise<unknown>): Promise<void> {
     for (const some of slicesOf([...this.#settles])) {
       const replays = some.map(async ([name, settlement]) => {
-        await settle(settlement);
+        await settle({ ...settlement, isLate: true });
         this.#settles.delete(name);
+        this.#options.events.settleReplayed?.(settlement);
       });
       const outcomes = await Promise.allSettled(replays);
       if (outcomes.every(({ status }) => status === 'rejected')) break;

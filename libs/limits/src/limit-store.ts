@@ -29,6 +29,8 @@ export interface LimitStore extends RemoteLimits {
    * ledger may lag, and answers may arrive out of order.
    */
   reload(counter: CounterName, total: LedgerTotal): Promise<ReloadedCounter>;
+  /** Calls the listener after each settle that was kept in an outage. */
+  onLateSettle?(listener: (settlement: Settlement) => void): void;
   /** Why nothing can be decided now; undefined when the store is ready. */
   notReady?(): string | undefined;
 }
@@ -90,6 +92,8 @@ export interface Settlement extends GroupedTerms {
   readonly costMicros?: number;
   /** The request ends: it returns its places and what it reserved, and takes none any more. */
   readonly ended?: boolean;
+  /** It was kept in an outage: the ledger may have recorded the request already. */
+  readonly isLate?: boolean;
 }
 
 export interface SettledTotals {

@@ -66,6 +66,13 @@ export function countersOf(
   ];
 }
 
+/** The counters that a settled request changes. Without limits, the key's tokens are counted. */
+export function settledCounters(terms: GroupedTerms & { readonly localDay: LocalDay }): readonly CounterName[] {
+  const { key, group, limits, localDay } = terms;
+  const counted = subjectsOf(terms).flatMap((subject) => countersOf(subject, localDay));
+  return limits === undefined ? [{ key, groupKey: group?.key, span: daySpan(localDay) }, ...counted] : counted;
+}
+
 /** A name that no other key has, in any group. */
 export function nameOf({ key, groupKey }: LimitedKey): string {
   return groupKey === undefined ? key : `\0${groupKey.length}:${groupKey}${key}`;

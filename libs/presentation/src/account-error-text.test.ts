@@ -13,6 +13,10 @@ describe('the last error of an account', () => {
       { result: NETWORK_ERROR, upstreamStatus: 502, cause: 'the answer is not the provider’s' },
       '502: the answer is not the provider’s',
     ],
+    [
+      { result: NETWORK_ERROR, upstreamStatus: 200, cause: 'answered 200 with text/html' },
+      'answered 200 with text/html',
+    ],
     [{ result: SERVER_ERROR, upstreamStatus: 0, cause: '' }, 'the answer broke off or was not valid'],
     [{ result: CANCELLED, upstreamStatus: 0, cause: '' }, 'the attempt failed'],
   ])('is said in a few words: %j', (error, text) => {

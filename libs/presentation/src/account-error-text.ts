@@ -2,9 +2,13 @@ import { type Account, type AccountError, AccountState, AttemptResult } from '@g
 
 type ErrorFacts = Pick<AccountError, 'result' | 'upstreamStatus' | 'cause'>;
 
+/** The cause of an attempt that failed because the account must be paid for. */
+export const noCreditCause = 'the provider says that the account has no credit left';
+
 /** Why an attempt failed: "connection refused by 10.0.0.7:443", "401 from the provider". */
 export function accountErrorText({ result, upstreamStatus, cause }: ErrorFacts): string {
-  if (upstreamStatus === 0) return cause || (wordsOf[result] ?? 'the attempt failed');
+  // A cause names a status of success itself.
+  if (upstreamStatus < 400) return cause || (wordsOf[result] ?? 'the attempt failed');
   return cause === '' ? `${upstreamStatus} from the provider` : `${upstreamStatus}: ${cause}`;
 }
 

@@ -24,6 +24,12 @@ it('has the words and units that people know from the rest of the console', () =
   ]);
 });
 
+it('says every field in words', () => {
+  const fields = (json: string) => changesBetween('', json).map(({ field }) => field);
+  expect(fields('{"times":30,"lastAt":"2026-11-23T10:00:00.000Z"}')).toEqual(['number of times', 'last time']);
+  expect(fields('{"stillDead":1,"credential":{"clientId":"x"}}')).toEqual(['still dead', 'credential client id']);
+});
+
 it('shows a text that is no JSON as it is', () => {
   expect(changesBetween('', 'broken')).toEqual([{ field: '', was: undefined, is: 'broken' }]);
 });

@@ -21,7 +21,7 @@ export function changesBetween(before: string, after: string): readonly FieldCha
   return [...new Set([...was.keys(), ...is.keys()])]
     .filter((field) => field !== 'revision' && was.get(field) !== is.get(field))
     .map((field) => ({
-      field: fieldWords[field] ?? field,
+      field: fieldWords[field] ?? wordsOf(field),
       was: valueText(field, was.get(field)),
       is: valueText(field, is.get(field)),
     }));
@@ -36,7 +36,14 @@ const fieldWords: Readonly<Record<string, string>> = {
   tokenId: 'id',
   oldTextValidUntil: 'old secret valid until',
   keepOldSeconds: 'old secret valid for',
+  times: 'number of times',
+  lastAt: 'last time',
 };
+
+/** "maxConcurrency" is "max concurrency", and "credential.clientId" is "credential client id". */
+function wordsOf(field: string): string {
+  return field.replaceAll('.', ' ').replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+}
 
 function valueText(field: string, value: string | undefined): string | undefined {
   if (value === undefined) return undefined;

@@ -70,6 +70,12 @@ describe('settings of clients', () => {
     expect(exportLine('gw_s_1')).toBe("export GATEWAY_TOKEN='gw_s_1'");
   });
 
+  it('name the Node that they need, and are JavaScript that every such Node runs', () => {
+    const programs = all.filter(({ file }) => /\.[cm]?[jt]s$/.test(file));
+    expect(programs.map(({ file }) => file)).toEqual(['hello.mjs', 'hello.mjs', 'hello.mjs']);
+    for (const { note } of programs) expect(note).toContain('It needs Node 22 or newer.');
+  });
+
   it('have the base URL as the client wants it', () => {
     expect(textOf('Anthropic SDK, Python')).toContain('base_url="https://gateway.example"');
     expect(textOf('OpenAI SDK, Python')).toContain('base_url="https://gateway.example/v1"');

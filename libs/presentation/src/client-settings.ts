@@ -98,6 +98,7 @@ export function exportLine(tokenText: string): string {
 }
 
 const withoutV1 = 'The base URL has no /v1: the SDK adds it.';
+const newNode = 'It needs Node 22 or newer.';
 const claudeCodeNote =
   'With a class, Claude Code first requests features of the newest models, then retries without those that an older model rejects. To save these requests, name the older model. ' +
   '/context sends about 30 requests at once: give its token at least 120 requests per minute.';
@@ -106,11 +107,18 @@ const codexNote = 'Codex uses the Responses API, which takes model names of the 
 /** In the order in which people read them. */
 const clients: readonly Client[] = [
   ['curl', 'curl', '', 'chat', curl],
-  ['openai-typescript', 'OpenAI SDK, TypeScript', 'hello.mts', 'chat', openaiTypescript],
+  ['openai-typescript', 'OpenAI SDK, TypeScript', 'hello.mjs', 'chat', openaiTypescript, newNode],
   ['openai-python', 'OpenAI SDK, Python', 'hello.py', 'chat', openaiPython],
-  ['anthropic-typescript', 'Anthropic SDK, TypeScript', 'hello.mts', 'messages', anthropicTypescript, withoutV1],
+  [
+    'anthropic-typescript',
+    'Anthropic SDK, TypeScript',
+    'hello.mjs',
+    'messages',
+    anthropicTypescript,
+    `${newNode} ${withoutV1}`,
+  ],
   ['anthropic-python', 'Anthropic SDK, Python', 'hello.py', 'messages', anthropicPython, withoutV1],
-  ['ai-sdk', 'Vercel AI SDK', 'hello.mts', 'chat', aiSdk],
+  ['ai-sdk', 'Vercel AI SDK', 'hello.mjs', 'chat', aiSdk, newNode],
   ['claude-code', 'Claude Code', '', 'messages', claudeCode, claudeCodeNote],
   ['codex', 'Codex', '~/.codex/config.toml', 'responses', codex, codexNote],
   ['opencode', 'opencode', 'opencode.json', 'chat', opencode],

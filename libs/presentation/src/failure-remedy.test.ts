@@ -1,5 +1,6 @@
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { describe, expect, it } from 'vitest';
+import { noCreditCause } from './account-error-text.ts';
 import { failureRemedy, unreadableListRemedy } from './failure-remedy.ts';
 
 const { UNAUTHORIZED, NETWORK_ERROR, TIMEOUT, OVERLOADED, SERVER_ERROR } = AttemptResult;
@@ -68,4 +69,12 @@ describe('the remedy for a failure', () => {
   ])('follows the cause of a model list that cannot be read: %s', (cause, text) => {
     expect(unreadableListRemedy(cause, [from('OPENAI_API_KEY')])).toMatch(text);
   });
+});
+
+it('the remedy for missing credit is to add some, for its status of a limit too', () => {
+  const failure = { result: UNAUTHORIZED, upstreamStatus: 429, cause: noCreditCause };
+  expect(failureRemedy(failure, [from('database')])).toBe(
+    'Add credit at the provider, or raise the limit there. Then gatewayctl account enable p/a ends the pause at once.',
+  );
+  expect(failureRemedy(failure, [from('simulator')])).toBe('Add credit at the provider, or raise the limit there.');
 });

@@ -1,6 +1,7 @@
 import { type Account, type AccountError, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
+import { noCreditCause } from './account-error-text.ts';
 
-type Failure = Pick<AccountError, 'result' | 'upstreamStatus'>;
+type Failure = Pick<AccountError, 'result' | 'upstreamStatus'> & { readonly cause?: string };
 type Defined = Pick<Account, 'id' | 'source'>;
 
 /**
@@ -8,7 +9,9 @@ type Defined = Pick<Account, 'id' | 'source'>;
  * can be changed.
  */
 export function failureRemedy(failure: Failure, accounts: readonly Defined[]): string {
-  const { result, upstreamStatus } = failure;
+  const { result, upstreamStatus, cause = '' } = failure;
+  if (cause === noCreditCause)
+    return `Add credit at the provider, or raise the limit there. ${retryRemedy(accounts)}`.trim();
   if (upstreamStatus === 402) return 'Check the plan and the credit of the account at the provider.';
   if (result === AttemptResult.UNAUTHORIZED) return `${keyRemedy(accounts)} ${enableRemedy(accounts)}`.trim();
   if (result === AttemptResult.NETWORK_ERROR || result === AttemptResult.TIMEOUT) return networkRemedy;
@@ -42,6 +45,12 @@ function keyRemedy(accounts: readonly Defined[]): string {
   if (source.endsWith('_API_KEY')) return `Set ${source} to a valid key, and restart the gateway.`;
   if (source !== 'database') return 'Replace the key where the account is defined.';
   return `Replace the key with gatewayctl account replace-credential ${idOf(accounts)}, or in the console.`;
+}
+
+/** The pause after a refusal lasts until the gateway asks the provider again. */
+function retryRemedy(accounts: readonly Defined[]): string {
+  if (accounts.every(({ source }) => source === 'simulator')) return '';
+  return `Then gatewayctl account enable ${idOf(accounts)} ends the pause at once.`;
 }
 
 /** The pause after a refusal lasts, although the provider may accept the same key again. */

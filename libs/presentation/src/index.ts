@@ -6,6 +6,7 @@ export * from './figure-text.ts';
 export * from './model-pattern.ts';
 export * from './numbers.ts';
 export * from './pool-pause-text.ts';
+export * from './probe-text.ts';
 export * from './quota-text.ts';
 export * from './request-endings.ts';
 export * from './request-text.ts';

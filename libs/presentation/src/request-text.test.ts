@@ -17,6 +17,7 @@ import {
   attemptResultText,
   hasFailedOver,
   noAccountText,
+  noModelText,
   noUsageText,
   skippedTexts,
   verdictText,
@@ -46,7 +47,13 @@ describe('the verdict on a request', () => {
   it('names the limit that refused it, and until when', () => {
     const refusal = { limit: LimitName.TOKENS_PER_DAY, retryAt: at('23:00') };
     expect(verdict({ ending: REFUSED, status: 429, errorCode: 'rate_limit_exceeded', refusal })).toBe(
-      'The token reached its limit of tokens per day, which resets at midnight in Amsterdam. Retry at 23:00 or later.',
+      'The token reached its limit of tokens per day. Retry at 23:00 or later.',
+    );
+  });
+
+  it('names one zone: Amsterdam only if no time of another zone follows', () => {
+    expect(verdict({ ending: REFUSED, status: 429, refusal: { limit: LimitName.TOKENS_PER_DAY } })).toBe(
+      'The token reached its limit of tokens per day. The limit resets at midnight in Amsterdam.',
     );
   });
 
@@ -224,5 +231,28 @@ describe('a request without usage', () => {
       /the ledger does not have it/,
     );
     expect(noUsageText(undefined)).toBe('No usage: the ledger has none for this request.');
+  });
+});
+
+describe('a request that was rejected', () => {
+  it('says what the provider rejected, whether or not the client got the provider’s own answer', () => {
+    const cause = 'invalid_request_error, code unsupported_value';
+    const attempts = [{ result: AttemptResult.REJECTED, upstreamStatus: 400, cause }];
+    for (const errorCode of ['', 'upstream_rejected']) {
+      expect(verdict({ ending: REFUSED, errorCode, attempts })).toBe(
+        `The provider rejected the request (400): ${cause}. Another account would not help.`,
+      );
+    }
+  });
+
+  it('names a class where only models are accepted', () => {
+    const request = { ending: REFUSED, errorCode: 'model_not_found', endpoint: '/v1/responses' };
+    expect(verdict({ ...request, model: 'gateway/sterk' })).toMatch(/^Model classes are not accepted/);
+    expect(verdict({ ...request, model: 'sterk' })).toMatch(/^The model does not exist/);
+  });
+
+  it('says whether its body was read, if it names no model', () => {
+    expect(noModelText(create(RequestLoggedSchema, {}))).toBe('unknown (the body was not read)');
+    expect(noModelText(create(RequestLoggedSchema, { times: { bodyRead: 1 } }))).toBe('none (the body names no model)');
   });
 });

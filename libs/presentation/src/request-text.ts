@@ -26,17 +26,33 @@ export function verdictText(request: RequestLogged, wording: Wording): string {
   const { errorCode, refusal, noAccount, attempts, ending } = request;
   if (refusal !== undefined) {
     const { limit, retryAt } = refusal;
-    const until = retryAt === undefined ? '' : ` Retry at ${wording.moment(retryAt)} or later.`;
-    return `${limitTexts[limit]}${until}`;
+    // One time in one zone: that of the sentence's place, not the one in which days of limits end.
+    if (retryAt !== undefined) return `${limitTexts[limit]} Retry at ${wording.moment(retryAt)} or later.`;
+    return limit === LimitName.TOKENS_PER_DAY ? `${limitTexts[limit]} ${dayLimitReset}` : limitTexts[limit];
   }
   if (ending === RequestEnding.ABORTED) return 'The client disconnected before the answer was complete.';
-  if (ending !== RequestEnding.FAILED) return errorTexts[errorCode] ?? '';
   const last = attempts.at(-1);
+  if (last?.result === AttemptResult.REJECTED && last.firstByte === undefined)
+    return `${resultText(last, wording)} Another account would not help.`;
+  if (isClassOnResponses(request)) return classOnResponsesText;
+  if (ending !== RequestEnding.FAILED) return errorTexts[errorCode] ?? '';
   // An answer that broke off decides alone: no other account could be tried after it.
   if (last?.firstByte !== undefined) return resultText(last, wording);
   const sentences = [failuresText(attempts), noAccount === undefined ? '' : whyNoneText(noAccount, attempts, wording)];
   return sentences.filter((sentence) => sentence !== '').join(' ') || (errorTexts[errorCode] ?? '');
 }
+
+/** Why the log has no model of a request. */
+export function noModelText({ times }: Pick<RequestLogged, 'times'>): string {
+  return times?.bodyRead === undefined ? 'unknown (the body was not read)' : 'none (the body names no model)';
+}
+
+function isClassOnResponses({ errorCode, endpoint, model }: RequestLogged): boolean {
+  return errorCode === 'model_not_found' && endpoint === '/v1/responses' && model.startsWith('gateway/');
+}
+
+const classOnResponsesText =
+  'Model classes are not accepted on /v1/responses. The client must send the name of a model.';
 
 /**
  * What failed at each account: "responses/team-a: 401 from the provider; messages/team-a:
@@ -81,13 +97,14 @@ function whyNoneText(noAccount: NoAccount, attempts: readonly LoggedAttempt[], w
 const limitTexts: Readonly<Record<LimitName, string>> = {
   [LimitName.UNSPECIFIED]: 'The token exceeded one of its limits.',
   [LimitName.REQUESTS_PER_MINUTE]: 'The token reached its limit of requests per minute.',
-  [LimitName.TOKENS_PER_DAY]: 'The token reached its limit of tokens per day, which resets at midnight in Amsterdam.',
+  [LimitName.TOKENS_PER_DAY]: 'The token reached its limit of tokens per day.',
   [LimitName.GROUP_REQUESTS_PER_MINUTE]: "The token's group reached its limit of requests per minute.",
-  [LimitName.GROUP_TOKENS_PER_DAY]:
-    "The token's group reached its limit of tokens per day, which resets at midnight in Amsterdam.",
+  [LimitName.GROUP_TOKENS_PER_DAY]: "The token's group reached its limit of tokens per day.",
   [LimitName.BUDGET]: "The budget of the token's group had no room for the request.",
   [LimitName.CONCURRENCY]: 'The token or its group had as many requests running as its limit allows.',
 };
+
+const dayLimitReset = 'The limit resets at midnight in Amsterdam.';
 
 const errorTexts: Readonly<Record<string, string>> = {
   invalid_request: 'The body did not match the schema of the endpoint. The error message names the field.',
@@ -130,7 +147,8 @@ function resultText(
 ): string {
   if (isCancelled(cancelReason)) return cancelTexts[cancelReason];
   const isFailure = hasFailed(result);
-  const status = upstreamStatus === 0 || !isFailure ? '' : ` (${upstreamStatus})`;
+  const isNamed = upstreamStatus < 400 && cause !== '';
+  const status = upstreamStatus === 0 || !isFailure || isNamed ? '' : ` (${upstreamStatus})`;
   const broken = firstByte !== undefined && isFailure ? ' in the middle of the answer' : '';
   const until = retryAt === undefined ? '' : `; the account is available again at ${wording.moment(retryAt)}`;
   const why = cause === '' ? '' : `: ${cause}`;

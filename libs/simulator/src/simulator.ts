@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { epochMs } from '@gateway/time';
 import express from 'express';
 import { controlRoutes } from './control-routes.ts';
 import { FaultBook } from './faults/fault-book.ts';
@@ -79,7 +80,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
 const defaultHost = '127.0.0.1';
 
 function createProvider(options: SimulatorOptions): Provider {
-  const nowMs = options.nowMs ?? Date.now;
+  const nowMs = options.nowMs ?? epochMs;
   const faults = new FaultBook(nowMs);
   for (const script of options.faults ?? []) faults.add(script);
   return {

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { setImmediate, setTimeout } from 'node:timers/promises';
+import { sleep, yieldToEventLoop } from '@gateway/time';
 import type { Exchange } from './exchange.ts';
 import type { StreamFault } from './faults/fault-book.ts';
 import type { FaultOf } from './faults/fault-script.ts';
@@ -118,7 +118,7 @@ class StreamWriter {
   async wait(durationMs: number): Promise<void> {
     if (durationMs === 0) return;
     await this.flush();
-    await setTimeout(durationMs, undefined, { signal: this.#exchange.signal });
+    await sleep(durationMs, { signal: this.#exchange.signal });
   }
 
   async endlessLine(bytes: number): Promise<void> {
@@ -148,8 +148,9 @@ class StreamWriter {
     const { response, signal, record } = this.#exchange;
     signal.throwIfAborted();
     record.sending();
-    if (response.write(bytes)) await setImmediate(undefined, { signal });
+    if (response.write(bytes)) await yieldToEventLoop();
     else await once(response, 'drain', { signal });
+    signal.throwIfAborted();
   }
 
   async #writePieces(bytes: Buffer): Promise<void> {

@@ -1,5 +1,5 @@
-import { setTimeout } from 'node:timers/promises';
 import { asString, type JsonObject } from '@gateway/json';
+import { sleep } from '@gateway/time';
 import type { Exchange } from './exchange.ts';
 import { duringStream, type EndingFault, type MatchedFaults, type StreamFault } from './faults/fault-book.ts';
 import { answerOfPreset } from './faults/fault-presets.ts';
@@ -42,7 +42,7 @@ export async function withFaults<Result>(
 async function begin({ record, signal }: Exchange, { consume, ending, kinds, delay }: MatchedFaults): Promise<void> {
   consume();
   record.state.faults = [...kinds].map((kind) => (kind === 'preset' && ending?.kind === kind ? ending.preset : kind));
-  if (delay?.beforeHeadersMs !== undefined) await setTimeout(delay.beforeHeadersMs, undefined, { signal });
+  if (delay?.beforeHeadersMs !== undefined) await sleep(delay.beforeHeadersMs, { signal });
 }
 
 /** Replaces the whole answer, including its status. */

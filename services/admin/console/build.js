@@ -19,6 +19,7 @@ async function buildUnlessCurrent() {
     ...['libs/presentation', 'proto/gen', 'package-lock.json'].map((path) => join(root, path)),
   ]);
   if (existsSync(mark) && readFileSync(mark, 'utf8') === sources) return;
+  process.stdout.write('Building the console.\n');
   try {
     const { build } = await import('vite');
     await build({ root: folder, configFile: join(folder, 'vite.config.ts'), logLevel: 'warn' });

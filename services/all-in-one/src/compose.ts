@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Environment, simulatedGatewayConfig } from '@gateway/config';
-import { type GatewayDatabase, pendingMigrations } from '@gateway/database';
+import type { GatewayDatabase } from '@gateway/database';
 import { plainLimiter } from '@gateway/edge-router/admission/admit';
 import { readEdgeRouterConfig } from '@gateway/edge-router/config';
 import type { EdgeRouterService } from '@gateway/edge-router/service';
@@ -33,6 +33,7 @@ import type { AllInOneConfig } from './config.ts';
 import { DataFolder } from './data-folder.ts';
 import { createFront, firstReason } from './front.ts';
 import {
+  checkMigrated,
   migrateGatewayDatabase,
   openGatewayDatabase,
   readCredentialSettings,
@@ -62,6 +63,7 @@ export async function composeGateway(env: Environment, config: AllInOneConfig, r
   const { handle: database } = stack.use(
     await openGatewayDatabase(env, { checkpointMs: 5_000, metrics: runtime.metrics }),
   );
+  await checkMigrated(database);
   const { gateway, simulatorUrl } = await chooseProviders(wiring, database);
   const { limitStore, poolStore } = await openStores(wiring);
   const stream = await openUsageStream(wiring);
@@ -114,8 +116,7 @@ interface Wiring {
  */
 async function chooseProviders({ env, config, stack }: Wiring, database: GatewayDatabase) {
   const gateway = readGatewayConfig(env);
-  // Tables that do not exist yet contain no accounts.
-  const stored = (await pendingMigrations(database)).length > 0 ? [] : await new AccountTable(database).list();
+  const stored = await new AccountTable(database).list();
   if (gateway.accounts.length + stored.length > 0) return { gateway, simulatorUrl: undefined };
   const { startSimulator } = await import('@gateway/simulator');
   const { url } = stack.use(await startSimulator({ port: config.simulatorPort }));

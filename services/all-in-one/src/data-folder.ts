@@ -48,6 +48,13 @@ export class DataFolder {
     return { name: await folder.#ownerName(), path: resolve(path) };
   }
 
+  /** Where the embedded database is, or would be. Creates nothing. */
+  static async databaseFileOf(env: Environment): Promise<{ readonly path: string; readonly exists: boolean }> {
+    const folder = new EnvReader(env).string(setting, './data');
+    const path = resolve(new DataFolder(folder).databaseFile);
+    return { path, exists: await answeringInTime(setting, folder, exists(path)) };
+  }
+
   private constructor(path: string) {
     this.#path = path;
     this.databaseFile = join(path, 'gateway.sqlite');
@@ -118,11 +125,7 @@ export class DataFolder {
   }
 
   async #isLocked(): Promise<boolean> {
-    const exists = await access(this.#lockFile).then(
-      () => true,
-      () => false,
-    );
-    if (!exists) return false;
+    if (!(await exists(this.#lockFile))) return false;
     try {
       using lock = new DatabaseSync(this.#lockFile, { readOnly: true, timeout: 0 });
       lock.exec('SELECT 1 FROM sqlite_schema');
@@ -146,6 +149,13 @@ interface FolderOwner {
   /** For people: which process on which machine. */
   readonly name: string;
   readonly path: string;
+}
+
+function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
 }
 
 function newKey(): string {

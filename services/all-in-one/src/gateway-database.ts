@@ -45,6 +45,26 @@ export async function openCurrentDatabase(env: Environment) {
   return opened;
 }
 
+/** Fails early with what to do, because every query on missing tables fails. @throws ConfigError */
+export async function checkMigrated(database: GatewayDatabase): Promise<void> {
+  const { length } = await pendingMigrations(database);
+  if (length === 0) return;
+  throw new ConfigError([
+    `DATABASE_URL: the database lacks ${length} migrations. Run gatewayctl migrate with the same DATABASE_URL first, or set MIGRATE_AT_START=true.`,
+  ]);
+}
+
+/** The same for commands that change nothing: an embedded database is not created, but empty. */
+export async function openDatabaseToRead(env: Environment) {
+  if (readDatabaseUrl(env) !== undefined) return await openCurrentDatabase(env);
+  const file = await DataFolder.databaseFileOf(env);
+  if (file.exists) return await openCurrentDatabase(env);
+  const { openSqlite } = await import('@gateway/database/sqlite');
+  const handle = openSqlite(':memory:');
+  await migrate(handle);
+  return openDatabase(handle, 'none', `database ${file.path}`);
+}
+
 /** Migrates the same database and names the migrations that ran, without a time limit. */
 export async function migrateGatewayDatabase(env: Environment) {
   const url = readDatabaseUrl(env);
@@ -132,6 +152,6 @@ function descriptionOf(url: string): string {
  * The embedded database belongs to this gateway; a shared one is migrated only on request. The
  * description is for people.
  */
-function openDatabase(handle: GatewayDatabase, kind: 'embedded' | 'shared', description: string) {
+function openDatabase(handle: GatewayDatabase, kind: 'embedded' | 'shared' | 'none', description: string) {
   return { handle, kind, description, [Symbol.asyncDispose]: () => handle.destroy() };
 }

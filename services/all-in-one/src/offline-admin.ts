@@ -29,6 +29,7 @@ import { createUsageQueryService } from '@gateway/usage-query/service';
 import {
   checkIdentityKeys,
   openCurrentDatabase,
+  openDatabaseToRead,
   readCredentialSettings,
   readDatabaseUrl,
   readIdentityKeys,
@@ -44,8 +45,11 @@ export interface OfflineAdmin extends AsyncDisposable {
 export interface OfflineDatabase {
   /** In words for a person. */
   readonly description: string;
-  /** A shared one may have other gateways, with counters in their Redis. */
-  readonly kind: 'embedded' | 'shared';
+  /**
+   * A shared one may have other gateways, with counters in their Redis. None: it does not exist,
+   * and nothing is stored.
+   */
+  readonly kind: 'embedded' | 'shared' | 'none';
 }
 
 /**
@@ -53,12 +57,13 @@ export interface OfflineDatabase {
  * does not serve what only a running gateway knows: sessions, replicas, health of accounts,
  * counters of the limiter.
  *
+ * @param reads whether callers change nothing: a database that does not exist is not created.
  * @param issues whether callers issue tokens, which takes the gateway's own key.
  * @throws ConfigError
  */
 export async function openOfflineAdmin(
   env: Environment,
-  { issues }: { readonly issues: boolean },
+  { reads, issues }: { readonly reads: boolean; readonly issues: boolean },
 ): Promise<OfflineAdmin> {
   await checkAll([
     () => issues && checkIdentityKeys(env),
@@ -67,10 +72,11 @@ export async function openOfflineAdmin(
     () => readDatabaseUrl(env),
   ]);
   await using stack = new AsyncDisposableStack();
-  const { handle, description, kind } = stack.use(await openCurrentDatabase(env));
+  const { handle, description, kind } = stack.use(await (reads ? openDatabaseToRead(env) : openCurrentDatabase(env)));
   // Only the text of a new token depends on the key. Everything else works with a random one.
   const keys = issues ? await readIdentityKeys(env) : { hashKeys: [hashKeyOf(randomBytes(32))] };
-  const parts = await openParts(env, handle, keys, stack);
+  const credentials = kind === 'none' ? readCredentialConfig(env) : await readCredentialSettings(env);
+  const parts = await openParts(env, handle, { keys, credentials }, stack);
   const transport = createRouterTransport(operationRoutes(parts, new OperatorStore(handle, systemClock)), {
     router: { interceptors: [asThisMachine] },
   });
@@ -94,13 +100,15 @@ const asThisMachine: Interceptor = (next) => async (request) => {
 async function openParts(
   env: Environment,
   database: GatewayDatabase,
-  keys: IdentityConfig,
+  {
+    keys,
+    credentials,
+  }: { readonly keys: IdentityConfig; readonly credentials: ReturnType<typeof readCredentialConfig> },
   stack: AsyncDisposableStack,
 ): Promise<AdminParts> {
   const logger = createLogger('gatewayctl', 'error');
   // A command prints results. Another command shows what a service logs, such as unused accounts.
   const runtime = { logger: createLogger('gatewayctl', 'silent'), metrics: new Metrics() };
-  const credentials = await readCredentialSettings(env);
   const gateway = readGatewayConfig(env);
   const broker = createPoolBrokerService({ gateway, credentials }, runtime, {
     store: new MemoryPoolStore(systemClock),

@@ -1,5 +1,7 @@
+import { EventEmitter } from 'node:events';
 import { versionText } from '@gateway/telemetry/build';
-import { Command } from 'commander';
+import { Command, type Option } from 'commander';
+import { commaList } from './commands/comma-list.ts';
 import type { CommandContext } from './commands/context.ts';
 
 /**
@@ -112,11 +114,27 @@ const groups: Readonly<Record<string, Group>> = {
   },
 };
 
-/** It throws its errors, and its help includes the global flags. */
+/** It throws its errors, accepts each option once, and its help includes the global flags. */
 function prepare(command: Command): void {
   command.exitOverride().configureHelp({ showGlobalOptions: true });
+  for (const option of command.options) refuseRepetition(command, option);
   if (command.parent) command.showHelpAfterError(`(see ${fullName(command)} --help)`);
   for (const each of command.commands) prepare(each);
+}
+
+/** Commander would silently use the last value. */
+function refuseRepetition(command: Command, option: Option): void {
+  // Commander's types leave this out. Its own listener, which comes later, takes the new value.
+  if (!(command instanceof EventEmitter)) return;
+  const name = option.attributeName();
+  command.prependListener(`option:${option.name()}`, () => {
+    if (command.getOptionValueSource(name) !== 'cli') return;
+    const remedy =
+      option.parseArg === commaList
+        ? `Write it once, with commas between the values: ${option.long} one,two`
+        : 'Write it once.';
+    command.error(`error: option '${option.flags}' is given more than once. ${remedy}`);
+  });
 }
 
 /** "gatewayctl token issue" */

@@ -1,7 +1,7 @@
 import type { Environment } from '@gateway/config';
 import type { Service, ServiceRuntime } from '@gateway/lifecycle';
 import { peerChannels } from '@gateway/lifecycle/transport';
-import { type LimitStore, MemoryLimitStore } from '@gateway/limits';
+import { type LimitStore, MemoryLimitStore, settledCounters } from '@gateway/limits';
 import { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { type Clock, systemClock } from '@gateway/time';
 import { type LimiterConfig, readStandAloneLimiterConfig, type StandAloneLimiterConfig } from './config.ts';
@@ -36,6 +36,9 @@ export function createLimiterService(
   const metrics = createLimiterMetrics(runtime.metrics);
   const parts = { store, usageQuery, clock, metrics, logger: runtime.logger, everyMs: config.reconcileEveryMs };
   const totals = new CounterTotals(parts);
+  store.onLateSettle?.((settlement) => {
+    for (const counter of settledCounters(settlement)) totals.noteLateSettle(counter);
+  });
   const draining = new AbortController();
   return {
     routes: limiterRoutes({ store, totals, clock, metrics }, draining.signal),

@@ -1,6 +1,6 @@
 import type { ServiceRuntime } from '@gateway/lifecycle';
 import { monotonicMs } from '@gateway/time';
-import type { ProblemKind } from './accounts/attempt.ts';
+import type { AttemptReport, ProblemKind } from './accounts/attempt.ts';
 import type { ConfigurationChange } from './configuration/active-configuration.ts';
 
 export type BrokerMetrics = ReturnType<typeof brokerMetrics>;
@@ -51,8 +51,9 @@ export function brokerMetrics({ logger, metrics }: ServiceRuntime) {
       disabled.inc({ pool, problem });
       logger.error({ pool, problem }, 'account out of service: the provider disabled it; see gatewayctl pool status');
     },
-    credentialRefused(account: string, status: number | undefined): void {
-      logger.warn({ account, status }, refusedKey);
+    accountRefused(account: string, { upstreamStatus: status, cause }: AttemptReport): void {
+      if (cause === undefined) logger.warn({ account, status }, refusedKey);
+      else logger.warn({ account, status, cause }, 'the provider refuses the account, which pauses');
     },
   };
 }

@@ -111,6 +111,8 @@ function readStream(answer: ReceivedAnswer, meaningOf: (data: string) => EventMe
   if (seen.begins > 1 || seen.finishes > 1) return wrong(`${seen.begins} beginnings and ${seen.finishes} ends`);
   if (!expected.startsWith(said))
     return wrong(`it said ${JSON.stringify(said)} instead of ${JSON.stringify(expected)}`);
+  if (seen.ends === 0 && seen.fails === 0 && answer.ended)
+    return wrong(`no end and no error after ${JSON.stringify(said)}`);
   if (seen.ends === 0) return { whole: false, problem: undefined };
   if (said !== expected || seen.finishes === 0) return wrong(`a false end after ${JSON.stringify(said)}`);
   return { whole: true, problem: undefined };

@@ -8,6 +8,7 @@ import { noSecrets } from './no-secrets.ts';
 import { nothingWaits } from './nothing-waits.ts';
 import { obedientClient } from './obedient-client.ts';
 import { oneAnswer } from './one-answer.ts';
+import { reloadsApply } from './reloads-apply.ts';
 import { tokenChanges } from './token-changes.ts';
 
 /** Every promise that a run is held to, by the name of its checker. */
@@ -21,6 +22,7 @@ const checkers: Readonly<Record<string, Checker>> = {
   nothingWaits,
   memoryReturns,
   tokenChanges,
+  reloadsApply,
   noSecrets,
 };
 

@@ -26,7 +26,10 @@ export const countsAgree: Checker = {
       ...differences(sumsOf(rows), 'daily sums', dailyTokens),
       ...differences(sumsOf(today), 'counter', counterTokens, mayLack),
     ];
-    return [...wrong, ...differing, ...onOtherDays(evidence), ...aheadOfLedger(evidence, mayLack)];
+    const twice = evidence.settledTwice.map(
+      ({ requestId, tokens }) => `${requestId}: ${tokens} tokens were added twice`,
+    );
+    return [...wrong, ...differing, ...twice, ...onOtherDays(evidence), ...aheadOfLedger(evidence, mayLack)];
   },
 };
 
@@ -51,14 +54,17 @@ function aheadOfLedger({ requests, rows, notes }: Evidence, mayLack: ReadonlyMap
   // An attempt that was given up has the id of its request, with a number.
   const used = rows.map((row) => ({ ...row, sinceMs: sentAtMs.get(row.requestId.split('/')[0]) ?? 0 }));
   const sinceMs = new Map<string, number>();
-  return notes.flatMap(({ atMs, localDay, counterTokens }) => {
+  let troubledAtMs = Number.NEGATIVE_INFINITY;
+  return notes.flatMap(({ atMs, localDay, couldCompare, counterTokens }) => {
+    if (!couldCompare) troubledAtMs = atMs;
+    const isExact = atMs - troubledAtMs > comparedAfterTroubleMs;
     const sums = sumsOf(used.filter((row) => row.localDay === localDay && row.sinceMs <= atMs));
     return [...counterTokens].flatMap(([tokenId, tokens]) => {
       const isAhead = tokens > (sums.get(tokenId) ?? 0) + (mayLack.get(tokenId) ?? 0);
       const aheadSinceMs = isAhead ? (sinceMs.get(tokenId) ?? atMs) : atMs;
       if (isAhead) sinceMs.set(tokenId, aheadSinceMs);
       else sinceMs.delete(tokenId);
-      if (atMs - aheadSinceMs <= comparedWithinMs) return [];
+      if (!isExact || atMs - aheadSinceMs <= comparedWithinMs) return [];
       return [`token ${tokenId}: the counter had ${tokens} at ${atMs}, of ${sums.get(tokenId)}`];
     });
   });
@@ -70,6 +76,12 @@ function aheadOfLedger({ requests, rows, notes }: Evidence, mayLack: ReadonlyMap
  */
 const comparedWithinMs = 3_000;
 
+/**
+ * The limiter that knew of a late settle may have ended, or its question to the ledger: then the
+ * next regular one follows (`LIMITER_RECONCILE_SECONDS`), after the time limit of a question.
+ */
+const comparedAfterTroubleMs = 16_000;
+
 function sumsOf(rows: readonly LedgerRow[]): ReadonlyMap<string, number> {
   const sums = new Map<string, number>();
   for (const { tokenId, inputTokens, outputTokens } of rows) {
@@ -79,11 +91,16 @@ function sumsOf(rows: readonly LedgerRow[]): ReadonlyMap<string, number> {
 }
 
 /** The most by which counters may differ from the ledger, which lacks what was lost. */
-function lostTokens({ attempts }: Evidence, lost: Evidence['requests']): ReadonlyMap<string, number> {
+function lostTokens({ attempts, mayBeLost: kept }: Evidence, lost: Evidence['requests']): ReadonlyMap<string, number> {
   const most = new Map<string, number>();
-  for (const { token, marker } of lost) {
+  for (const { token, marker, requestId = '' } of lost) {
     const billed = (attempts.get(marker) ?? []).map(({ billed }) => billed.inputTokens + billed.outputTokens);
-    most.set(token.tokenId, (most.get(token.tokenId) ?? 0) + billed.reduce((sum, tokens) => sum + tokens, 0));
+    // What a broken-off answer used is an estimate, beyond what the provider billed.
+    const used = Math.max(
+      kept.get(requestId) ?? 0,
+      billed.reduce((sum, tokens) => sum + tokens, 0),
+    );
+    most.set(token.tokenId, (most.get(token.tokenId) ?? 0) + used);
   }
   return most;
 }

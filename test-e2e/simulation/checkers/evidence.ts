@@ -1,6 +1,7 @@
 import type { RecordedRequest } from '@gateway/simulator';
-import type { ClientRequest } from '../clients/client.ts';
-import type { EndedText } from '../clients/operator.ts';
+import type { ClientRequest, ClientToken } from '../clients/client.ts';
+import type { EndedText, LimitChange } from '../clients/operator.ts';
+import type { FileChange } from '../gateway/gateway-file.ts';
 
 /** A row of the ledger: a request, or an attempt that was given up. */
 export interface LedgerRow {
@@ -22,6 +23,10 @@ export interface Note {
   readonly limiters: number;
   /** Whether some process decided alone, or had not reached its store, since the note before. */
   readonly wasAnyAway: boolean;
+  /** Whether limiters could compare counters with the ledger all the time since then. */
+  readonly couldCompare: boolean;
+  /** Whether all brokers ran since then. */
+  readonly wereBrokersUp: boolean;
   /** Tokens of this local day by token id, as the limiter's counters had them. */
   readonly localDay: string;
   readonly counterTokens: ReadonlyMap<string, number>;
@@ -46,23 +51,31 @@ export interface Evidence {
   readonly clocksOffByMs: number;
   /** Today's tokens by token id, as the limiter's counters have them, if they are loaded. */
   readonly counterTokens: ReadonlyMap<string, number>;
-  /** Leases by account when every request had ended, before any could expire. */
-  readonly leasesAtRest: ReadonlyMap<string, number>;
+  /** Leases that edges still running got, and whose end no broker had told a Redis in reach. */
+  readonly unreportedLeases: readonly string[];
+  /** How many reports edges gave up, after repeating them for as long as they do. */
+  readonly reportsGivenUp: number;
   /** Leases by account at the end. */
   readonly leases: ReadonlyMap<string, number>;
   /** Requests that edges have not ended, by process. */
   readonly activeRequests: ReadonlyMap<string, number>;
   /** Usage that has not reached the ledger: in outboxes, and in the stream. */
   readonly undelivered: ReadonlyMap<string, number>;
+  /** Requests whose tokens a repeated settle added to a counter again. */
+  readonly settledTwice: readonly { readonly requestId: string; readonly tokens: number }[];
   /** When Redis lost acknowledged writes: windows may be too full by what it lost. */
   readonly redisLosses: readonly { readonly fromMs: number; readonly untilMs: number }[];
-  /** Requests whose usage a power failure may lose, by the settings of stream and edge. */
-  readonly mayBeLost: ReadonlySet<string>;
+  /**
+   * Requests that a power failure may lose, by the settings of stream and edge: tokens by id.
+   */
+  readonly mayBeLost: ReadonlyMap<string, number>;
   /** When usage was only in the memory of a process that ended, because its disk was full. */
   readonly memoryLosses: readonly { readonly process: string; readonly fromMs: number; readonly untilMs: number }[];
   /** How often edges had used what they knew of a token while identity did not answer. */
   readonly staleTokens: readonly CountAt[];
   readonly endedTexts: readonly EndedText[];
+  readonly limitChanges: readonly LimitChange[];
+  readonly fileChanges: readonly FileChange[];
   /** What gauges said of the memory of each process before the first request, and at the end. */
   readonly sizesAtStart: ReadonlyMap<string, number>;
   readonly sizes: ReadonlyMap<string, number>;
@@ -91,6 +104,24 @@ export function mayBeLost({ mayBeLost: ids, memoryLosses }: Evidence, request: C
     ({ process, fromMs, untilMs }) => process === edge && endedAtMs >= fromMs && sentAtMs <= untilMs,
   );
   return isHit || ids.has(requestId);
+}
+
+/** As in the product's settings: how long an edge that hears of no change trusts what it knows. */
+export const trustedMs = 30_000;
+
+/** The limits of a token that edges may have applied at some time between two instants. */
+export function limitsBetween(
+  { limitChanges }: Evidence,
+  { tokenId, requestsPerMinute }: ClientToken,
+  fromMs: number,
+  untilMs: number,
+): readonly number[] {
+  const changes = limitChanges.filter((change) => change.tokenId === tokenId);
+  const usual = { requestsPerMinute, askedAtMs: Number.NEGATIVE_INFINITY };
+  return [usual, ...changes].flatMap(({ requestsPerMinute: limit, askedAtMs }, index) => {
+    const endedAtMs = (changes[index]?.answeredAtMs ?? Number.POSITIVE_INFINITY) + trustedMs;
+    return askedAtMs <= untilMs && endedAtMs >= fromMs ? [limit] : [];
+  });
 }
 
 /** The number of decisions that were made alone between two instants, with a second of margin. */

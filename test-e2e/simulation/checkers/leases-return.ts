@@ -2,9 +2,9 @@ import type { Checker, Evidence } from './evidence.ts';
 
 export const leasesReturn: Checker = {
   promise: 'the places of all accounts come back',
-  check({ leases, leasesAtRest }: Evidence) {
+  check({ leases, unreportedLeases, reportsGivenUp }: Evidence) {
     return [
-      ...left(leasesAtRest, 'leases are left although every request has ended'),
+      ...unreportedLeases.slice(reportsGivenUp).map((leaseId) => `the end of lease ${leaseId} is not reported`),
       ...left(leases, 'leases have not expired'),
     ];
   },

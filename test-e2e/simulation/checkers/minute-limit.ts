@@ -1,4 +1,5 @@
-import { type Checker, type Evidence, isAnswered, madeAlone } from './evidence.ts';
+import type { ClientToken } from '../clients/client.ts';
+import { type Checker, type Evidence, isAnswered, limitsBetween, madeAlone, staleAnswers } from './evidence.ts';
 
 const windowMs = 60_000;
 
@@ -24,7 +25,7 @@ export const minuteLimit: Checker = {
     return [...Map.groupBy(admitted, ({ token }) => token)].flatMap(([token, ofToken]) => {
       const intervals = ofToken.map(({ sentAtMs, headAtMs = sentAtMs }) => ({ sentAtMs, headAtMs }));
       const { tokenId, requestsPerMinute: limit } = token;
-      return [...overBound(evidence, intervals, limit), ...overLimitTogether(evidence, intervals, limit)].map(
+      return [...overBound(evidence, intervals, limit), ...overLimitTogether(evidence, intervals, token)].map(
         (what) => `token ${tokenId} of ${limit} in a minute: ${what}`,
       );
     });
@@ -42,14 +43,21 @@ function overBound(evidence: Evidence, intervals: readonly Interval[], limit: nu
 }
 
 /** Requests that were admitted when all processes were back, although the minute was full. */
-function overLimitTogether(evidence: Evidence, intervals: readonly Interval[], limit: number): readonly string[] {
+function overLimitTogether(evidence: Evidence, intervals: readonly Interval[], token: ClientToken): readonly string[] {
   return intervals.flatMap((interval) => {
     const { sentAtMs, headAtMs } = interval;
     if (!areTogether(evidence, sentAtMs - settledMs, headAtMs)) return [];
     const before = within(intervals, headAtMs - windowMs + 1, sentAtMs).filter((other) => other !== interval);
+    const limit = limitAt(evidence, token, interval);
     const excess = before.length - lost(evidence, before) - limit + 1;
-    return excess <= 0 ? [] : [`${before.length + 1} until ${headAtMs}, with all processes in touch`];
+    return excess <= 0 ? [] : [`${before.length + 1} until ${headAtMs}, of ${limit}, with all processes in touch`];
   });
+}
+
+/** While identity does not answer, edges use the limits that they know. */
+function limitAt(evidence: Evidence, token: ClientToken, { sentAtMs, headAtMs }: Interval): number {
+  if (staleAnswers(evidence, sentAtMs, headAtMs) > 0) return token.requestsPerMinute;
+  return Math.max(...limitsBetween(evidence, token, sentAtMs, headAtMs));
 }
 
 /** Whether no one decided alone, and no one who did died in the minute before. */

@@ -1,18 +1,22 @@
-import { type Checker, type Evidence, madeAlone } from './evidence.ts';
+import type { ClientRequest } from '../clients/client.ts';
+import { type Checker, type Evidence, limitsBetween, madeAlone } from './evidence.ts';
 
-/** In and after an outage, a process that decides alone admits only its share. */
+/**
+ * In and after an outage, a process that decides alone admits only its share. A limit that was
+ * lowered takes slots.
+ */
 export const obedientClient: Checker = {
   promise: 'a client that obeys `retry-after` succeeds at its next try, if no one took the slot',
   check(evidence: Evidence) {
     const again = evidence.requests.filter(
-      ({ obeyed, token, code, sentAtMs }) =>
-        obeyed && token.clients === 1 && code === 'rate_limit_exceeded' && isTogether(evidence, sentAtMs),
+      (request) => request.obeyed && request.code === 'rate_limit_exceeded' && mustHaveSucceeded(evidence, request),
     );
     return again.map(({ marker, sentAtMs }) => `${marker} at ${sentAtMs} is refused although it waited`);
   },
 };
 
-function isTogether(evidence: Evidence, sentAtMs: number): boolean {
-  const { edges, limiters } = madeAlone(evidence, sentAtMs - 60_000, sentAtMs);
-  return edges + limiters === 0;
+function mustHaveSucceeded(evidence: Evidence, { token, sentAtMs, headAtMs = sentAtMs }: ClientRequest): boolean {
+  const { edges, limiters } = madeAlone(evidence, sentAtMs - 60_000, headAtMs);
+  const isChanged = limitsBetween(evidence, token, sentAtMs - 60_000, headAtMs).length > 1;
+  return token.clients === 1 && edges + limiters === 0 && !isChanged;
 }

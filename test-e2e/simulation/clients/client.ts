@@ -52,7 +52,8 @@ export interface ClientRequest {
 
 export interface ClientPlan {
   readonly name: string;
-  readonly token: ClientToken;
+  /** The token that it uses now. */
+  readonly token: () => ClientToken;
   readonly edges: readonly string[];
   /** Whether it waits as long as an answer with `retry-after` says. */
   readonly obeys: boolean;
@@ -60,7 +61,7 @@ export interface ClientPlan {
   readonly pauseMs: number;
   readonly chance: Chance;
   /** What no answer may show. */
-  readonly secrets: readonly string[];
+  readonly secrets: () => readonly string[];
   readonly onRequest: (request: ClientRequest) => void;
   readonly onEnded: (request: ClientRequest) => void;
 }
@@ -82,10 +83,11 @@ export async function runClient(network: Network, plan: ClientPlan, signal: Abor
 
 async function ask(
   network: Network,
-  { name, token, edges, chance, secrets, onRequest, onEnded }: ClientPlan,
+  { name, token: tokenOf, edges, chance, secrets, onRequest, onEnded }: ClientPlan,
   { number, obeyed }: { readonly number: number; readonly obeyed: boolean },
 ): Promise<ClientRequest> {
   const { world } = network;
+  const token = tokenOf();
   const kind = chance.pick(requestKinds.flatMap((each) => Array.from({ length: each.weight }, () => each)));
   const marker = `marker-${name}-${number}`;
   const text = `${marker} ${'and a few more words '.repeat(chance.between(1, chance.happens(0.2) ? 60 : 8))}`.trim();
@@ -116,8 +118,10 @@ async function ask(
     };
     const received = await receive(response, leavesAfterBytes, pause);
     const shown = `${JSON.stringify(response.headersDistinct)} ${received.text}`;
-    // `/v1/responses` relays errors as the provider wrote them.
-    if (kind.path !== '/v1/responses') asked.leaked = secrets.find((secret) => shown.includes(secret));
+    // `/v1/responses` relays errors as the provider wrote them, and nothing else.
+    const isRelayed = kind.path === '/v1/responses' && asked.status !== 200;
+    const isSecret = (secret: string) => secret !== token.text && shown.includes(secret);
+    if (!isRelayed) asked.leaked = secrets().find(isSecret);
     if (asked.status !== 200) {
       asked.view = 'refused';
       asked.code = codeOf(received.text);
@@ -177,8 +181,10 @@ async function receive(response: IncomingMessage, leavesAfterBytes: number, paus
 /** The code of an error in any of the endpoints' shapes. */
 function codeOf(text: string): string | undefined {
   try {
-    const { error, type } = JSON.parse(text) as { error?: { code?: string; type?: string }; type?: string };
-    return error?.code ?? (error?.type === 'rate_limit_error' ? 'rate_limit_exceeded' : (error?.type ?? type));
+    const { error } = JSON.parse(text) as { error?: { code?: string; type?: string; message?: string } };
+    // The Messages shape has no code: the text says whether the token or its accounts are limited.
+    const isOfToken = error?.type === 'rate_limit_error' && error.message?.startsWith('The token ');
+    return error?.code ?? (isOfToken ? 'rate_limit_exceeded' : error?.type);
   } catch {
     return undefined;
   }

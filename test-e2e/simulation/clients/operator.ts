@@ -2,7 +2,6 @@ import { IdentityService, TokenKind } from '@gateway/proto/identity/v1/identity_
 import { sleep } from '@gateway/time';
 import type { Network } from '../world/network.ts';
 import { RpcChannel, rpcPort } from '../world/rpc-network.ts';
-import type { Chance } from '../world/seeded.ts';
 import { WorldProcess } from '../world/world.ts';
 import type { ClientToken } from './client.ts';
 
@@ -12,6 +11,14 @@ export interface EndedText {
   readonly atMs: number;
 }
 
+/** An operator changed a limit, at some time between the question and the answer of identity. */
+export interface LimitChange {
+  readonly tokenId: string;
+  readonly requestsPerMinute: number;
+  readonly askedAtMs: number;
+  readonly answeredAtMs: number;
+}
+
 /** A token with a client of its own, and one that several share. */
 const tokenPlans = [
   { requestsPerMinute: 12, clients: 1 },
@@ -19,13 +26,21 @@ const tokenPlans = [
   { requestsPerMinute: 1_000, clients: 2 },
 ];
 
+/** How an operator changes a token. */
+export const tokenChangeKinds = ['token', 'revoke', 'limit'] as const;
+export type TokenChangeKind = (typeof tokenChangeKinds)[number];
+
 /** Issues tokens, and changes them while clients use them. */
 export class Operator {
+  /** The tokens that clients use now: one for each plan. */
   readonly tokens: ClientToken[] = [];
   readonly ended: EndedText[] = [];
+  readonly limitChanges: LimitChange[] = [];
   readonly #network: Network;
   readonly #process = new WorldProcess('operator');
   readonly #identity;
+  /** One change of a token at a time. */
+  readonly #changing = new Map<number, Promise<void>>();
 
   constructor(network: Network) {
     this.#network = network;
@@ -35,37 +50,73 @@ export class Operator {
 
   async issueTokens(): Promise<void> {
     const issuing = this.#process.run(async () => {
-      for (const [index, { requestsPerMinute, clients }] of tokenPlans.entries()) {
-        const limits = { requestsPerMinute, tokensPerDay: 1_000_000_000n };
-        const issued = await this.#identity.issue({ kind: TokenKind.SERVICE, label: `token ${index}`, limits });
-        this.tokens.push({ tokenId: issued.token?.tokenId ?? '', text: issued.tokenText, requestsPerMinute, clients });
-      }
+      for (const plan of tokenPlans) this.tokens.push(await this.#issue(plan));
     });
     await this.#network.world.runFor(issuing, 5_000);
   }
 
-  /** Replaces a token's text. Its clients learn the new one late. Tried until identity answers. */
-  rotate(token: ClientToken, learnAfterMs: number): void {
-    void this.#process.run(async () => {
-      const { text: before, tokenId } = token;
-      const rotated = await this.#untilAnswered(() => this.#identity.rotate({ tokenId, keepOldSeconds: 0 }));
-      this.ended.push({ text: before, atMs: this.#network.world.nowMs });
-      await sleep(learnAfterMs);
-      token.text = rotated.tokenText;
+  /** Changes the token of a plan, after the changes before it. */
+  change(kind: TokenChangeKind, plan: number, forMs: number, limit: number): void {
+    const acts = {
+      token: () => this.#rotate(plan, forMs),
+      revoke: () => this.#revoke(plan, forMs),
+      limit: () => this.#lower(plan, forMs, limit),
+    };
+    const before = this.#changing.get(plan);
+    const changing = this.#process.run(async () => {
+      await before;
+      await acts[kind]();
     });
+    this.#changing.set(plan, changing);
   }
 
-  /** Lowers a limit for a while: no request is admitted beyond the limit that clients know. */
-  limit({ tokenId, requestsPerMinute: usual }: ClientToken, forMs: number, chance: Chance): void {
-    const change = (requestsPerMinute: number) =>
-      this.#untilAnswered(() =>
-        this.#identity.update({ tokenId, limits: { requestsPerMinute, tokensPerDay: 1_000_000_000n } }),
-      );
-    void this.#process.run(async () => {
-      await change(chance.between(1, usual));
-      await sleep(forMs);
-      await change(usual);
-    });
+  /** Replaces a token's text. Its clients learn the new one late. */
+  async #rotate(plan: number, learnAfterMs: number): Promise<void> {
+    const token = this.#tokenOf(plan);
+    const { text: before, tokenId } = token;
+    const rotated = await this.#untilAnswered(() => this.#identity.rotate({ tokenId, keepOldSeconds: 0 }));
+    this.#noteEnd(before);
+    await sleep(learnAfterMs);
+    token.text = rotated.tokenText;
+  }
+
+  /** Ends a token. Its clients get another one later. */
+  async #revoke(plan: number, learnAfterMs: number): Promise<void> {
+    const token = this.#tokenOf(plan);
+    await this.#untilAnswered(() => this.#identity.revoke({ tokenId: token.tokenId }));
+    this.#noteEnd(token.text);
+    await sleep(learnAfterMs);
+    this.tokens[plan] = await this.#untilAnswered(() => this.#issue(token));
+  }
+
+  /** Lowers a limit, for longer than edges may trust the one before. */
+  async #lower(plan: number, forMs: number, limit: number): Promise<void> {
+    const { tokenId, requestsPerMinute: usual } = this.#tokenOf(plan);
+    const change = async (requestsPerMinute: number) => {
+      const askedAtMs = this.#network.world.nowMs;
+      const limits = { requestsPerMinute, tokensPerDay: 1_000_000_000n };
+      await this.#untilAnswered(() => this.#identity.update({ tokenId, limits }));
+      this.limitChanges.push({ tokenId, requestsPerMinute, askedAtMs, answeredAtMs: this.#network.world.nowMs });
+    };
+    await change(Math.min(usual, limit));
+    await sleep(forMs + 60_000);
+    await change(usual);
+  }
+
+  async #issue({ requestsPerMinute, clients }: Pick<ClientToken, 'requestsPerMinute' | 'clients'>) {
+    const limits = { requestsPerMinute, tokensPerDay: 1_000_000_000n };
+    const issued = await this.#identity.issue({ kind: TokenKind.SERVICE, label: 'simulated', limits });
+    return { tokenId: issued.token?.tokenId ?? '', text: issued.tokenText, requestsPerMinute, clients };
+  }
+
+  #tokenOf(plan: number): ClientToken {
+    const token = this.tokens[plan];
+    if (token === undefined) throw new Error(`no token ${plan}`);
+    return token;
+  }
+
+  #noteEnd(text: string): void {
+    this.ended.push({ text, atMs: this.#network.world.nowMs });
   }
 
   async #untilAnswered<T>(call: () => Promise<T>): Promise<T> {

@@ -23,6 +23,8 @@ function troubles(chance: Chance): readonly FaultScript['fault'][] {
     { preset: 'rate_limited_retry_after', resetAfterSeconds: chance.between(1, 20) },
     { preset: 'overloaded' },
     { preset: 'server_error' },
+    { preset: 'context_length_exceeded' },
+    { preset: 'too_large' },
     { kind: 'reset', afterEvents },
     { kind: 'end', afterEvents },
     { kind: 'error_event', afterEvents },

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { ConfigError } from '@gateway/config';
 import { type GatewayDatabase, migrate } from '@gateway/database';
 import { type OutboxSynchronous, outboxSynchronous } from '@gateway/edge-router/usage/outbox-file';
 import type { Service, ServiceRuntime } from '@gateway/lifecycle';
@@ -12,6 +13,7 @@ import { interceptStatements } from '../world/databases.ts';
 import type { Network } from '../world/network.ts';
 import { RpcChannel, rpcPort, serveRpc } from '../world/rpc-network.ts';
 import { outside, type World, WorldProcess } from '../world/world.ts';
+import { GatewayFile } from './gateway-file.ts';
 import { ownDeadlines } from './own-deadlines.ts';
 import { type Program, programs } from './programs.ts';
 
@@ -26,6 +28,7 @@ export interface Host {
   /** A folder that outlives the process. */
   readonly folder: string;
   readonly backends: Backends;
+  readonly gatewayFile: GatewayFile;
   /** What its outbox survives. */
   readonly outboxSynchronous: OutboxSynchronous;
   /** Tells how to see whether this process decides limits alone. */
@@ -51,6 +54,7 @@ export class Cluster {
   readonly world: World;
   readonly network: Network;
   readonly backends: Backends;
+  readonly gatewayFile: GatewayFile;
   readonly #replicas: Replicas;
   readonly #folder: string;
   readonly #firstSetting: number;
@@ -67,6 +71,7 @@ export class Cluster {
     this.#replicas = replicas;
     this.#folder = folder;
     this.#firstSetting = world.seeded.of('settings').between(0, 2);
+    this.gatewayFile = new GatewayFile(join(folder, 'gateway.yaml'), () => world.nowMs);
     const stream = new JetStreamModel(() => world.nowMs);
     const [ledger, disks] = [new LedgerDatabase(), new Disks()];
     this.backends = { database: ledger.database, ledger, disks, redis: new RedisModel(world), stream };
@@ -103,9 +108,10 @@ export class Cluster {
     });
   }
 
-  /** With a full disk a process ends, and is started again until it can work. */
+  /** With a full disk or a broken file a process ends, and is started again until it can work. */
   #onNotStarted(name: string, thrown: unknown): void {
-    if (!this.backends.disks.full.has(name)) return this.world.fault(name, thrown);
+    if (this.processOf(name)?.state === 'killed') return;
+    if (!(this.backends.disks.isFull(name) || thrown instanceof ConfigError)) return this.world.fault(name, thrown);
     this.kill(name);
     outside(() => this.world.plan(1_000, () => this.startIfKilled(name)));
   }
@@ -118,11 +124,13 @@ export class Cluster {
   repair(): void {
     this.network.healAll();
     this.backends.ledger.end();
-    this.backends.disks.full.clear();
+    this.gatewayFile.write('usual');
+    this.backends.disks.free(this.world.nowMs);
     for (const name of this.names) {
       const process = this.processOf(name);
       if (process === undefined) continue;
       process.clockOffsetMs = 0;
+      process.survive();
       if (process.state === 'paused') this.world.resume(process);
       this.startIfKilled(name);
     }
@@ -176,6 +184,19 @@ export class Cluster {
     return this.#running.values().some(({ process, isAway }) => process.state !== 'killed' && isAway?.() === true);
   }
 
+  get areBrokersUp(): boolean {
+    return this.namesOf('pool-broker').every((name) => this.processOf(name)?.state === 'running');
+  }
+
+  /** Whether limiters can compare their counters with the ledger. */
+  get canCompare(): boolean {
+    const names = (['redis', 'limiter', 'usage-query'] as const).flatMap((kind) => this.namesOf(kind));
+    const isApart = names.some((one) => names.some((other) => this.network.isCut(one, other)));
+    const areUp = names.every((name) => this.processOf(name)?.state === 'running');
+    const isAnyAway = names.some((name) => this.#running.get(name)?.isAway?.() === true);
+    return areUp && !isApart && !isAnyAway && !this.backends.ledger.isTroubled;
+  }
+
   /** Stops a process as SIGTERM does, and starts it again. */
   restart(name: string): void {
     const running = this.#running.get(name);
@@ -193,7 +214,7 @@ export class Cluster {
 
   async #run(name: string, running: Running): Promise<void> {
     const runtime = { logger: createLogger(name, 'silent'), metrics: running.metrics };
-    const { network, backends } = this;
+    const { network, backends, gatewayFile } = this;
     const channel = (service: keyof typeof programs, port = rpcPort) =>
       new RpcChannel(
         network,
@@ -207,7 +228,7 @@ export class Cluster {
       running.isAway = isAway;
     };
     const watched = { outboxSynchronous, watchAway };
-    const service = await program({ name, network, runtime, folder, backends, ...watched, channel });
+    const service = await program({ name, network, runtime, folder, backends, gatewayFile, ...watched, channel });
     running.service = service;
     if (service.credentialRoutes !== undefined) serveRpc(network, credentialPort, service.credentialRoutes);
     running.server = serveRpc(network, rpcPort, service.routes as ServiceRoute[]);

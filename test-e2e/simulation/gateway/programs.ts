@@ -1,3 +1,4 @@
+import { loadGatewayFile } from '@gateway/config';
 import type { CreateLimiter } from '@gateway/edge-router/admission/admit';
 import { OutageTolerantLimiter, outageTolerant } from '@gateway/edge-router/admission/outage-tolerant-limiter';
 import { readEdgeRouterConfig } from '@gateway/edge-router/config';
@@ -29,10 +30,10 @@ import { createUsageIngestService } from '@gateway/usage-ingest/service';
 import { readUsageQueryConfig } from '@gateway/usage-query/config';
 import { createUsageQueryService } from '@gateway/usage-query/service';
 import type { JetStreamModel } from '../stores/jet-stream.ts';
+import { watchedBroker } from '../stores/known-leases.ts';
 import { remoteObject, serveObject } from '../stores/remote-object.ts';
 import { streamConsumer, streamSink } from '../stores/usage-stream.ts';
 import { credentialPort, type Host } from './cluster.ts';
-import { simulatedPools } from './simulated-pools.ts';
 
 /** What runs in a process. */
 export type Program = (host: Host) => Promise<Service>;
@@ -111,10 +112,10 @@ async function startLimiter({ network, runtime, watchAway, channel }: Host): Pro
   };
 }
 
-async function startBroker({ network, runtime }: Host): Promise<Service> {
+async function startBroker({ network, runtime, backends, gatewayFile }: Host): Promise<Service> {
   const shared = remoteObject<PoolStore>(network, 'redis-1:6380', { timeoutMs: redisTimeoutMs });
-  const store = withFallback(shared, systemClock, () => undefined);
-  return createPoolBrokerService({ gateway: simulatedPools() }, runtime, { store });
+  const store = withFallback(shared, systemClock, () => backends.redis.leases.noteOutage());
+  return createPoolBrokerService({ gateway: loadGatewayFile(gatewayFile.path, {}) }, runtime, { store });
 }
 
 async function startAdapter({ runtime, channel }: Host, format: 'responses' | 'messages'): Promise<Service> {
@@ -134,7 +135,8 @@ async function startAdapter({ runtime, channel }: Host, format: 'responses' | 'm
     : createMessagesAdapterService(readMessagesAdapterConfig(env), peers, runtime);
 }
 
-async function startEdge({ network, runtime, folder, outboxSynchronous, watchAway, channel }: Host): Promise<Service> {
+async function startEdge(host: Host): Promise<Service> {
+  const { network, runtime, folder, outboxSynchronous, backends, watchAway, channel } = host;
   const stream = remoteObject<JetStreamModel>(network, natsAddress, { timeoutMs: natsTimeoutMs });
   const createLimiter: CreateLimiter = (edge) => {
     const limiter = outageTolerant(channel('limiter').client(LimiterService))(edge);
@@ -144,7 +146,7 @@ async function startEdge({ network, runtime, folder, outboxSynchronous, watchAwa
   const peers = {
     identity: channel('identity').client(IdentityService),
     limiter: createLimiter,
-    broker: channel('pool-broker').client(PoolBrokerService),
+    broker: watchedBroker(channel('pool-broker').client(PoolBrokerService), backends.redis.leases),
     adapters: new Map([
       [ProviderFormat.RESPONSES, channel('responses-adapter').client(AdapterService)],
       [ProviderFormat.MESSAGES, channel('messages-adapter').client(AdapterService)],

@@ -6,11 +6,13 @@ export const providerPort = 8090;
 
 /** Two pools of two accounts each, and classes that fail over from one pool to the other. */
 export function simulatedPools(): GatewayConfig {
-  return parseGatewayFile(text, 'gateway.yaml', {});
+  return parseGatewayFile(gatewayTexts.usual, 'gateway.yaml', {});
 }
 
 /** The credentials of accounts, and the accounts. */
-export const accountSecrets = ['responses-a', 'responses-b', 'messages-a', 'messages-b', 'responses/a', 'messages/b'];
+export const accountSecrets = ['responses', 'messages'].flatMap((pool) =>
+  ['a', 'b'].flatMap((name) => [`${pool}-${name}`, `${pool}/${name}`]),
+);
 
 /** Leases expire soon, so that the quiet phase of a run need not be long. */
 const text = `
@@ -25,5 +27,13 @@ accounts:
   - { pool: messages, name: b, max_concurrency: 8, credential: { api_key: messages-b } }
 classes:
   sterk: { name: Sterk, effort: high, candidates: [responses/gpt-5.5, messages/claude-opus-4-8] }
-  claude: { name: Claude, effort: medium, candidates: [messages/claude-sonnet-5] }
 `;
+const claude = '  claude: { name: Claude, effort: medium, candidates: [messages/claude-sonnet-5] }\n';
+
+/** What may stand in `gateway.yaml`. */
+export const gatewayTexts = {
+  usual: `${text}${claude}`,
+  'without claude': text,
+  'fewer places': `${text}${claude}`.replaceAll('max_concurrency: 8', 'max_concurrency: 6'),
+  broken: `${text}${claude}pools: twice\n`,
+};

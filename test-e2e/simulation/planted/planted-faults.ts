@@ -55,7 +55,10 @@ export const plantedFaults: readonly PlantedFault[] = [
     after:
       "response.end(renderStreamError(error, dialect, { id, model, createdAt, nextSequenceNumber }) + 'data: [DONE]\\n\\n');",
     checker: 'oneAnswer',
-    runs: [['1', '0.03', 'provider']],
+    runs: [
+      ['1', '0.1', 'provider'],
+      ['2', '0.1', 'provider'],
+    ],
   },
   {
     name: 'the outbox forgets a batch that the stream did not take',
@@ -92,9 +95,9 @@ export const plantedFaults: readonly PlantedFault[] = [
     after: '(() => true)(',
     checker: 'countsAgree',
     runs: [
-      ['1', '0.1', 'reset,cut'],
-      ['2', '0.1', 'reset,cut'],
-      ['3', '0.1', 'reset,cut'],
+      ['2', '0.1', 'pause'],
+      ['3', '0.1', 'pause'],
+      ['4', '0.1', 'pause'],
     ],
   },
   {
@@ -173,9 +176,9 @@ export const plantedFaults: readonly PlantedFault[] = [
     after: 'void fault;',
     checker: 'leasesReturn',
     runs: [
-      ['1', '0.1', 'restart'],
-      ['2', '0.1', 'restart'],
-      ['3', '0.1', 'restart'],
+      ['2', '0.1', 'pause'],
+      ['3', '0.1', 'pause'],
+      ['4', '0.1', 'pause'],
     ],
   },
   {
@@ -193,7 +196,7 @@ export const plantedFaults: readonly PlantedFault[] = [
     after: 'if (attempt === undefined) await leases.report',
     checker: 'leasesReturn',
     runs: [
-      ['1', '0.03', 'provider'],
+      ['1', '0.1', 'provider'],
       ['2', '0.1', 'provider'],
     ],
   },
@@ -218,7 +221,34 @@ export const plantedFaults: readonly PlantedFault[] = [
     file: relay,
     before: 'const isWhole = hasSucceeded || result.answerComplete;',
     after: 'const isWhole = hasSucceeded || result.answerComplete || isBetweenEvents();',
-    checker: 'nothingWaits',
-    runs: [['1', '0.03', 'provider']],
+    checker: 'oneAnswer',
+    runs: [
+      ['1', '0.1', 'provider'],
+      ['2', '0.1', 'provider'],
+    ],
+  },
+  {
+    name: 'a token that was revoked is still accepted',
+    file: 'services/edge-router/src/authentication/authenticate.ts',
+    before: 'this.#known.delete(key);\n',
+    after: 'if (this.#known.has(key)) return this.#known.get(key)?.token;\n',
+    checker: 'tokenChanges',
+    runs: [['1', '0.1', 'token,revoke']],
+  },
+  {
+    name: 'an answer names its account',
+    file: relay,
+    before: 'headerSafe(provider)',
+    after: 'headerSafe(answer.lease.accountId)',
+    checker: 'noSecrets',
+    runs: quiet,
+  },
+  {
+    name: 'the memory of a body is not given back',
+    file: 'services/edge-router/src/body/body-memory.ts',
+    before: 'this.#memory.giveBack(this);',
+    after: 'void this.#memory;',
+    checker: 'memoryReturns',
+    runs: quiet,
   },
 ];

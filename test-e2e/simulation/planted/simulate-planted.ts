@@ -2,10 +2,11 @@ import { execFile } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { PlantedCopy } from './planted-copy.ts';
+import { PlantedCopy, repository } from './planted-copy.ts';
 import { type PlantedFault, plantedFaults } from './planted-faults.ts';
 
 // Plants mistakes in copies of the code, one at a time, and says which ones the simulation finds.
+// The same runs must break nothing in the unchanged code: they are the control of each mistake.
 //
 //   npm run simulate:planted
 //   npm run simulate:planted -- --only midnight
@@ -14,6 +15,8 @@ const { values } = parseArgs({ options: { only: { type: 'string', default: '' } 
 
 const chosen = plantedFaults.filter(({ name }) => name.includes(values.only));
 const waiting = chosen.values();
+/** The checkers that fail in each run of the unchanged code. */
+const controls = new Map<string, Promise<readonly string[]>>();
 let missed = 0;
 const work = async () => {
   for (const fault of waiting) {
@@ -30,6 +33,8 @@ process.exitCode = missed > 0 ? 1 : 0;
 /** Which run finds the mistake first. */
 async function search(fault: PlantedFault): Promise<string> {
   using copy = new PlantedCopy(fault);
+  const failing = await failingControls(fault);
+  if (failing.length > 0) return `without the mistake, ${failing.join('; ')}`;
   const startedMs = performance.now();
   const others = new Set<string>();
   for (const [index, run] of fault.runs.entries()) {
@@ -37,15 +42,24 @@ async function search(fault: PlantedFault): Promise<string> {
     const [seed, hours, faults] = run;
     const seconds = Math.round((performance.now() - startedMs) / 1_000);
     if (broken.includes(fault.checker))
-      return `found by run ${index + 1}: seed ${seed}, ${hours} h, ${faults}; ${seconds} s`;
+      return `found by run ${index + 1}: seed ${seed}, ${hours} h, ${faults}; ${seconds} s; control passes`;
     for (const checker of broken) others.add(checker);
   }
   return others.size === 0 ? 'not found' : `not found; broke ${[...others].join(', ')}`;
 }
 
-/** The checkers that fail in a run of the copy. */
+/** Which runs of a fault break a promise in the unchanged code. Each run happens once. */
+async function failingControls({ runs }: PlantedFault): Promise<readonly string[]> {
+  const outcomes = runs.map(async (run) => {
+    const broken = await controls.getOrInsertComputed(run.join(' '), () => brokenBy({ folder: repository }, run));
+    return broken.length === 0 ? [] : [`${run.join(' ')} breaks ${broken.join(', ')}`];
+  });
+  return (await Promise.all(outcomes)).flat();
+}
+
+/** The checkers that fail in a run of the code in a folder. */
 function brokenBy(
-  { folder }: PlantedCopy,
+  { folder }: Pick<PlantedCopy, 'folder'>,
   [seed, hours, faults]: PlantedFault['runs'][number],
 ): Promise<readonly string[]> {
   const program = join(folder, 'test-e2e/simulation/simulate.ts');

@@ -21,6 +21,10 @@ export class LedgerDatabase {
     if (kind === 'slow') void this.#holdLocks(chance);
   }
 
+  get isTroubled(): boolean {
+    return this.#trouble !== undefined;
+  }
+
   /** Ends the trouble, unless another one has begun. */
   end(chance = this.#trouble?.chance): void {
     if (this.#trouble?.chance === chance) this.#trouble = undefined;

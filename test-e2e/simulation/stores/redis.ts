@@ -1,7 +1,8 @@
-import { type LimitStore, MemoryLimitStore } from '@gateway/limits';
+import { type LimitStore, MemoryLimitStore, nameOf, type SettledTotals, type Settlement } from '@gateway/limits';
 import { MemoryPoolStore } from '@gateway/pool-broker/store/memory-pool-store';
 import type { PoolStore } from '@gateway/pool-broker/store/pool-store';
 import type { World } from '../world/world.ts';
+import { KnownLeases } from './known-leases.ts';
 
 /**
  * What Redis keeps for limiters and brokers, as the product's scripts use it: each call is one
@@ -13,22 +14,60 @@ export class RedisModel {
   readonly #limits: LoggedStore<LimitStore>;
   readonly #pools: LoggedStore<PoolStore>;
 
+  readonly #pausedUntilMs = new Map<string, number>();
+
+  readonly #settledAtMs = new Map<string, number>();
+  /** Requests whose repeated settle added tokens, although the first one was remembered. */
+  readonly settledTwice: { readonly requestId: string; readonly tokens: number }[] = [];
+
   /** When acknowledged writes were lost. */
   readonly losses: { readonly fromMs: number; readonly untilMs: number }[] = [];
 
+  readonly leases: KnownLeases;
+
   constructor(world: World) {
     this.#world = world;
+    this.leases = new KnownLeases(world);
     const clock = { nowMs: () => this.#nowMs };
-    this.#limits = new LoggedStore(() => new MemoryLimitStore({ clock, maxKeys: 100_000 }), this.#atTime);
-    this.#pools = new LoggedStore(() => new MemoryPoolStore(clock), this.#atTime);
+    const nowMs = () => Math.floor(world.nowMs);
+    this.#limits = new LoggedStore(() => new MemoryLimitStore({ clock, maxKeys: 100_000 }), nowMs, this.#atTime);
+    this.#pools = new LoggedStore(() => new MemoryPoolStore(clock), nowMs, this.#atTime);
   }
 
   get limits(): LimitStore {
-    return this.#limits.store;
+    const { store } = this.#limits;
+    const pendingIds: LimitStore['pendingIds'] = async (counter, pauseMs) =>
+      this.#isPaused(`${counter.span.name}/${nameOf(counter)}`, pauseMs)
+        ? undefined
+        : store.pendingIds(counter, pauseMs);
+    const settle: LimitStore['settle'] = (settlement) => this.#settle(store, settlement);
+    const own: Readonly<Record<string | symbol, unknown>> = { pendingIds, settle };
+    return new Proxy(store, { get: (target, name) => own[name] ?? Reflect.get(target, name) });
+  }
+
+  /** Settles, and notes what a repeated settle adds. */
+  async #settle(store: LimitStore, settlement: Settlement): Promise<SettledTotals> {
+    const { key, localDay, requestId, tokens } = settlement;
+    const name = `${localDay}/${key}/${requestId}`;
+    // Nothing comes in between: each call has taken effect when it returns its promise.
+    const before = store.settle({ ...settlement, requestId: '', tokens: 0 });
+    const after = await store.settle(settlement);
+    const added = after.usedTokens - (await before).usedTokens;
+    const settledAtMs = this.#settledAtMs.get(name);
+    if (settledAtMs === undefined) this.#settledAtMs.set(name, this.#nowMs);
+    else if (added > 0 && this.#nowMs - settledAtMs < settledIdMs) this.settledTwice.push({ requestId, tokens });
+    return after;
   }
 
   get pools(): PoolStore {
-    return this.#pools.store;
+    const { store } = this.#pools;
+    const settleLease: PoolStore['settleLease'] = (accountId, request) => {
+      this.leases.noteEnd(request.leaseId);
+      return store.settleLease(accountId, request);
+    };
+    return new Proxy(store, {
+      get: (target, name) => (name === 'settleLease' ? settleLease : Reflect.get(target, name)),
+    });
   }
 
   /** A replica takes over that lacks what was acknowledged in the last `lostMs`. */
@@ -36,11 +75,20 @@ export class RedisModel {
     const untilMs = this.#world.nowMs - lostMs;
     this.losses.push({ fromMs: untilMs, untilMs: this.#world.nowMs });
     for (const logged of [this.#limits, this.#pools]) logged.rebuild(untilMs);
+    for (const [name, atMs] of this.#settledAtMs) if (atMs >= untilMs) this.#settledAtMs.delete(name);
   }
 
   /** Everything is gone: `FLUSHALL`, or a restart without persistence. */
   empty(): void {
     this.failOver(Number.POSITIVE_INFINITY);
+  }
+
+  /** One limiter at a time compares a day with the ledger: a key expires with its pause. */
+  #isPaused(name: string, pauseMs: number): boolean {
+    if (pauseMs === 0) return false;
+    const isPaused = (this.#pausedUntilMs.get(name) ?? 0) > this.#nowMs;
+    if (!isPaused) this.#pausedUntilMs.set(name, this.#nowMs + pauseMs);
+    return isPaused;
   }
 
   #replayedMs: number | undefined;
@@ -59,6 +107,9 @@ export class RedisModel {
   };
 }
 
+/** How long a settle is remembered: ADR 8. */
+const settledIdMs = 120_000;
+
 interface LoggedCall {
   readonly atMs: number;
   readonly method: string;
@@ -69,12 +120,14 @@ interface LoggedCall {
 class LoggedStore<T extends object> {
   readonly store: T;
   readonly #create: () => T;
+  readonly #nowMs: () => number;
   readonly #atTime: <R>(timeMs: number | undefined, act: () => R) => R;
   #current: T;
   #log: LoggedCall[] = [];
 
-  constructor(create: () => T, atTime: <R>(timeMs: number | undefined, act: () => R) => R) {
+  constructor(create: () => T, nowMs: () => number, atTime: <R>(timeMs: number | undefined, act: () => R) => R) {
     this.#create = create;
+    this.#nowMs = nowMs;
     this.#atTime = atTime;
     this.#current = create();
     this.store = new Proxy({} as T, {
@@ -93,7 +146,7 @@ class LoggedStore<T extends object> {
 
   #logged(method: string) {
     return (...given: unknown[]) => {
-      this.#log.push({ atMs: Date.now(), method, given });
+      this.#log.push({ atMs: this.#nowMs(), method, given });
       return call(this.#current, method, given);
     };
   }

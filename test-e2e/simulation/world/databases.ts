@@ -18,6 +18,13 @@ export function interceptStatements(next: Around): void {
 
 let around: Around = (_statement, run) => run();
 
+/** A killed process reaches no database any more. The server rolls its transactions back. */
+function alive<T>(statement: Statement, run: () => T): T {
+  const isDead = currentProcess()?.state === 'killed' && !/^rollback/i.test(statement.sql);
+  if (isDead) throw new Error('the process was killed');
+  return around(statement, run);
+}
+
 /**
  * The classes themselves can't be replaced: their module keeps its exports. A database of a killed
  * process is closed, as a kernel does. Every user of SQLite first executes something.
@@ -32,7 +39,7 @@ export function replaceDatabases(): void {
     const process = currentProcess();
     if (!owners.has(this)) process?.onKilled.push(() => this.isOpen && this.close());
     if (!owners.has(this)) owners.set(this, process?.name);
-    return around(statement(this, sql), () => exec.call(this, sql));
+    return alive(statement(this, sql), () => exec.call(this, sql));
   };
   prototype.prepare = function prepared(this: DatabaseSync, ...given) {
     const made = prepare.apply(this, given);
@@ -44,7 +51,7 @@ export function replaceDatabases(): void {
     const replaced = function replaced(this: StatementSync, ...given: unknown[]): unknown {
       const known = texts.get(this);
       const run = () => original.apply(this, given);
-      return known === undefined ? run() : around(known, run);
+      return known === undefined ? run() : alive(known, run);
     };
     Object.assign(StatementSync.prototype, { [name]: replaced });
   }
@@ -53,7 +60,7 @@ export function replaceDatabases(): void {
     const ask =
       (name: 'all' | 'get' | 'run') =>
       (texts: TemplateStringsArray, ...values: never[]) =>
-        around(statement(this, texts.join('?')), () => store[name](texts, ...values));
+        alive(statement(this, texts.join('?')), () => store[name](texts, ...values));
     return { all: ask('all'), get: ask('get'), run: ask('run') } as SQLTagStore;
   };
 }

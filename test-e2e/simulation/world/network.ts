@@ -36,6 +36,7 @@ export class Network {
     const place = here();
     const used = port === 0 ? ++this.#lastPort : port;
     const address = `${place.owner?.name}:${used}`;
+    if (place.owner?.state === 'killed') return { port: used, close: () => undefined };
     this.#listeners.set(address, { accept, place });
     const close = () => {
       if (this.#listeners.get(address)?.place === place) this.#listeners.delete(address);
@@ -50,6 +51,7 @@ export class Network {
     const link = new Link(this, place, host);
     this.#links.add(link);
     link.onClosed = () => this.#links.delete(link);
+    if (place.owner?.state === 'killed') return link.client;
     this.carry(place.owner?.name ?? '', host, () => this.#arrive(address, link));
     return link.client;
   }
@@ -68,6 +70,10 @@ export class Network {
 
   cut(one: string, other: string): void {
     this.#cuts.getOrInsertComputed(pairOf(one, other), () => []);
+  }
+
+  isCut(one: string, other: string): boolean {
+    return this.#cuts.has(pairOf(one, other));
   }
 
   /** What was held back arrives now, as if it were sent again. */

@@ -23,10 +23,6 @@ export function activeWorld(): World {
   return network.world;
 }
 
-export function isSimulated(): boolean {
-  return network !== undefined;
-}
-
 let network: Network | undefined;
 
 const real = {

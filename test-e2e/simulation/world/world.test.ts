@@ -43,6 +43,25 @@ describe('simulated time', () => {
     expect(happened).toEqual([]);
   });
 
+  it('ends a process between two steps of its promises', async () => {
+    const killed = new WorldProcess('killed');
+    killed.run(() =>
+      world.plan(1, () => {
+        note('began')();
+        void (async () => {
+          await undefined;
+          note(killed.state)();
+          for (let step = 0; step < 5; step++) await undefined;
+          world.plan(1, note('never'));
+          note(killed.state)();
+        })();
+      }),
+    );
+    killed.dieSoon(3, () => killed.kill());
+    await world.runUntil(5);
+    expect(happened).toEqual(['1 began', '1 running', '1 killed']);
+  });
+
   it('keeps what a paused process had planned until it continues', async () => {
     const paused = new WorldProcess('paused');
     paused.run(() => world.plan(2, note('waited')));

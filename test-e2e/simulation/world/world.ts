@@ -79,6 +79,7 @@ export class World {
       this.elapsedMs = atMs;
       this.events += 1;
       act();
+      await owner?.dieWithin();
       await turn();
     }
     this.elapsedMs = Math.max(this.elapsedMs, elapsedMs);
@@ -99,7 +100,9 @@ export class World {
     return settled;
   }
 
+  /** What a killed process still throws has no one to see it. */
   fault(who: string, thrown: unknown): void {
+    if (currentProcess()?.state === 'killed') return;
     this.uncaught.push({ atMs: this.elapsedMs, who, thrown });
   }
 
@@ -132,8 +135,31 @@ export class WorldProcess {
   /** Called when it is killed: closes what a kernel would close. */
   readonly onKilled: (() => void)[] = [];
 
+  #death: { readonly afterAwaits: number; readonly kill: () => void } | undefined;
+
   constructor(name: string) {
     this.name = name;
+  }
+
+  /**
+   * Plans its end in the middle of its next event: between two steps of its promises. What it still
+   * does then has no effect on the world.
+   */
+  dieSoon(afterAwaits: number, kill: () => void): void {
+    this.#death = { afterAwaits, kill };
+  }
+
+  /** Lives on, if it has not died yet. */
+  survive(): void {
+    this.#death = undefined;
+  }
+
+  async dieWithin(): Promise<void> {
+    const death = this.#death;
+    if (death === undefined) return;
+    this.#death = undefined;
+    for (let step = 0; step < death.afterAwaits; step++) await undefined;
+    death.kill();
   }
 
   /** Runs code as this process: what it plans, opens and awaits belongs to it. */

@@ -19,33 +19,58 @@ image: "{{ .Values.image.repository }}:{{ .Values.image.tag }}"
 imagePullPolicy: {{ .Values.image.pullPolicy }}
 {{- end }}
 
-{{/* The metadata of the pods of a service: its "name", and "annotations". */}}
+{{/* The metadata of the pods of a service: its "name", and the values of all "pods". */}}
 {{- define "model-gateway.podMetadata" -}}
 labels:
   {{- include "model-gateway.labels" .name | nindent 2 }}
-{{- if .annotations }}
+  {{- if .pods.labels }}
+  {{- toYaml .pods.labels | nindent 2 }}
+  {{- end }}
+{{- if .pods.annotations }}
 annotations:
-  {{- toYaml .annotations | nindent 2 }}
+  {{- toYaml .pods.annotations | nindent 2 }}
 {{- end }}
 {{- end }}
 
-{{/* What every pod has: a numeric user, no token of the cluster, no variables named after Services. */}}
+{{/* The service account of the pods. Empty: the default one of the namespace. */}}
+{{- define "model-gateway.serviceAccountName" -}}
+{{- if .Values.serviceAccount.create -}}
+{{ .Values.serviceAccount.name | default "model-gateway" }}
+{{- else -}}
+{{ .Values.serviceAccount.name }}
+{{- end }}
+{{- end }}
+
+{{/* The service account of pods that run before the chart creates one. */}}
+{{- define "model-gateway.existingServiceAccountName" -}}
+{{- if not .Values.serviceAccount.create -}}
+{{ .Values.serviceAccount.name }}
+{{- end }}
+{{- end }}
+
+{{/* What every pod has, with the "own" values of its service and its service "account": a numeric user, no token of the cluster, no variables named after Services. */}}
 {{- define "model-gateway.podDefaults" -}}
 automountServiceAccountToken: false
 enableServiceLinks: false
 imagePullSecrets:
   {{- toYaml .Values.imagePullSecrets | nindent 2 }}
-{{- if .Values.pods.nodeSelector }}
+{{- if .account }}
+serviceAccountName: {{ .account | quote }}
+{{- end }}
+{{- $nodeSelector := merge (dict) .own.nodeSelector .Values.pods.nodeSelector }}
+{{- if $nodeSelector }}
 nodeSelector:
-  {{- toYaml .Values.pods.nodeSelector | nindent 2 }}
+  {{- toYaml $nodeSelector | nindent 2 }}
 {{- end }}
-{{- if .Values.pods.tolerations }}
+{{- $tolerations := concat .Values.pods.tolerations .own.tolerations }}
+{{- if $tolerations }}
 tolerations:
-  {{- toYaml .Values.pods.tolerations | nindent 2 }}
+  {{- toYaml $tolerations | nindent 2 }}
 {{- end }}
-{{- if .Values.pods.affinity }}
+{{- $affinity := .own.affinity | default .Values.pods.affinity }}
+{{- if $affinity }}
 affinity:
-  {{- toYaml .Values.pods.affinity | nindent 2 }}
+  {{- toYaml $affinity | nindent 2 }}
 {{- end }}
 {{- if .Values.pods.priorityClassName }}
 priorityClassName: {{ .Values.pods.priorityClassName | quote }}

@@ -11,6 +11,7 @@ export function callFunction(name: string, args: readonly unknown[]): unknown {
 const functions: Readonly<Record<string, (...args: readonly unknown[]) => unknown>> = {
   add: (...terms) => terms.map(integerOf).reduce((sum, term) => sum + term, 0),
   and: (...values) => values.find((value) => !isTrue(value)) ?? values.at(-1),
+  concat: (...lists) => lists.flatMap((list) => list),
   // The value comes last, as it does through a pipe.
   default: (usual, value) => (isTrue(value) ? value : usual),
   dict: (...pairs) =>

@@ -39,6 +39,7 @@ const container = z.looseObject({
 
 const podSpec = z.looseObject({
   automountServiceAccountToken: z.boolean().optional(),
+  serviceAccountName: text.optional(),
   terminationGracePeriodSeconds: z.number().optional(),
   securityContext: z.looseObject({}).default({}),
   initContainers: z.array(container).default([]),

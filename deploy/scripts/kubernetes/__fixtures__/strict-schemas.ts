@@ -6,7 +6,7 @@ import { HorizontalPodAutoscaler } from 'kubernetes-models/autoscaling/v2';
 import { Job } from 'kubernetes-models/batch/v1';
 import { Ingress, NetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1';
 import { PodDisruptionBudget } from 'kubernetes-models/policy/v1';
-import { ConfigMap, Pod, Secret, Service } from 'kubernetes-models/v1';
+import { ConfigMap, Pod, Secret, Service, ServiceAccount } from 'kubernetes-models/v1';
 
 /**
  * Kinds with the compiled schemas of Kubernetes' own API description, and of the extensions that
@@ -14,7 +14,7 @@ import { ConfigMap, Pod, Secret, Service } from 'kubernetes-models/v1';
  */
 const models = [
   ...[Deployment, StatefulSet, HorizontalPodAutoscaler, Job, Ingress, NetworkPolicy, PodDisruptionBudget],
-  ...[ConfigMap, Pod, Secret, Service, Certificate, Issuer, HTTPRoute, PodMonitor, PrometheusRule],
+  ...[ConfigMap, Pod, Secret, Service, ServiceAccount, Certificate, Issuer, HTTPRoute, PodMonitor, PrometheusRule],
 ];
 
 /**

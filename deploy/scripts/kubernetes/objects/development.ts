@@ -124,7 +124,7 @@ function backendObjects(server: BackendServer, values: Values): Objects {
         template: {
           metadata: { labels: labelsOf(name) },
           spec: {
-            ...hardenedPod(values, user),
+            ...hardenedPod(values, { user }),
             containers: [
               {
                 name,

@@ -29,7 +29,8 @@ export function migrationJob(values: Values): IJob {
       template: {
         metadata: podMetadata('migrate', values),
         spec: {
-          ...hardenedPod(values),
+          // A hook runs before the account of the chart exists.
+          ...hardenedPod(values, { ...(values.serviceAccount.create && { account: '' }) }),
           restartPolicy: 'OnFailure',
           containers: [
             {

@@ -29,7 +29,7 @@ export function podTemplate(service: Service, values: Values, transport: Transpo
   return {
     metadata: podMetadata(service.name, values),
     spec: {
-      ...hardenedPod(values),
+      ...hardenedPod(values, { own: values.services[service.key] }),
       terminationGracePeriodSeconds: graceSeconds(service, values),
       topologySpreadConstraints: ['kubernetes.io/hostname', 'topology.kubernetes.io/zone'].map((topologyKey) => ({
         maxSkew: 1,
@@ -45,20 +45,30 @@ export function podTemplate(service: Service, values: Values, transport: Transpo
 }
 
 /** @param name the name of the service, which labels its pods */
-export function podMetadata(name: string, { pods: { annotations } }: Values) {
-  return { labels: labelsOf(name), ...(!isEmpty(annotations) && { annotations }) };
+export function podMetadata(name: string, { pods: { annotations, labels } }: Values) {
+  return { labels: { ...labels, ...labelsOf(name) }, ...(!isEmpty(annotations) && { annotations }) };
+}
+
+interface PodChoices {
+  readonly user?: number;
+  /** The values of the service. Absent: the pod is of none. */
+  readonly own?: Pick<Values['small'], 'nodeSelector' | 'tolerations' | 'affinity'>;
+  /** Empty: the default account of the namespace. */
+  readonly account?: string;
 }
 
 /**
  * The settings of every pod: a numeric user, no token of the cluster, no variables named after
  * Services.
  */
-export function hardenedPod(values: Values, user = 1_000): Omit<IPodSpec, 'containers'> {
+export function hardenedPod(values: Values, choices: PodChoices = {}): Omit<IPodSpec, 'containers'> {
+  const { user = 1_000, own, account = accountName(values) } = choices;
   return {
+    ...(account !== '' && { serviceAccountName: account }),
     automountServiceAccountToken: false,
     enableServiceLinks: false,
     imagePullSecrets: values.imagePullSecrets,
-    ...placement(values),
+    ...placement(values, own),
     securityContext: {
       runAsNonRoot: true,
       runAsUser: user,
@@ -70,8 +80,17 @@ export function hardenedPod(values: Values, user = 1_000): Omit<IPodSpec, 'conta
   };
 }
 
+/** The service account of the pods. Empty: the default one of the namespace. */
+export function accountName({ serviceAccount: { create, name } }: Values): string {
+  return name === '' && create ? 'model-gateway' : name;
+}
+
 /** Which nodes may run the pods. */
-function placement({ pods: { nodeSelector, tolerations, affinity, priorityClassName } }: Values): Partial<IPodSpec> {
+function placement({ pods }: Values, own: PodChoices['own']): Partial<IPodSpec> {
+  const { priorityClassName } = pods;
+  const nodeSelector = { ...pods.nodeSelector, ...own?.nodeSelector };
+  const tolerations = [...pods.tolerations, ...(own?.tolerations ?? [])];
+  const affinity = own === undefined || isEmpty(own.affinity) ? pods.affinity : own.affinity;
   return {
     ...(!isEmpty(nodeSelector) && { nodeSelector }),
     ...(tolerations.length > 0 && { tolerations }),

@@ -53,7 +53,7 @@ function statefulSet(values: Values): IStatefulSet {
       template: {
         metadata: podMetadata(smallName, values),
         spec: {
-          ...hardenedPod(values),
+          ...hardenedPod(values, { own: values.small }),
           terminationGracePeriodSeconds: drainSeconds + graceMarginSeconds,
           containers: [container(values)],
           volumes: [

@@ -1,6 +1,7 @@
 import { toErrorDetail } from '@gateway/errors';
 import { AttemptResult, type Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import type { AdapterContext } from '../adapter-context.ts';
+import { unexpectedAnswerCause } from '../failure/failure-cause.ts';
 import type { AttemptFailure, PreparedCall, QuotaWindow } from '../format-definition.ts';
 import { toWindow, withLaterQuotas } from '../quotas.ts';
 import { UpstreamError, type UpstreamHead } from '../upstream/upstream-exchange.ts';
@@ -191,7 +192,7 @@ class Attempt implements Disposable {
   fail(failure: AttemptFailure): readonly ExecuteFrame[] {
     this.#end(failure.result);
     this.#opening[Symbol.dispose]();
-    const attempt = failedAttempt(failure);
+    const attempt = { ...failedAttempt(failure), ...this.#causeOfHead(failure) };
     if (this.#frames.hasHead) {
       // The gateway wrote this message, so clients may see it.
       const error = toErrorDetail(isTooLarge(failure) ? failure.error : brokenAnswer(failure));
@@ -227,6 +228,19 @@ class Attempt implements Disposable {
     this.#amended = meaning;
     this.#call = call;
     return usage;
+  }
+
+  /**
+   * An answer without content that is not a stream, although one was requested, is not broken: it
+   * comes from something else.
+   */
+  #causeOfHead({ result }: AttemptFailure): { readonly cause?: string } {
+    const head = this.#opened?.head;
+    const { answer } = this.#call;
+    const isOther = head !== undefined && isEventStream(answer.head) && !isEventStream(head);
+    return isOther && !answer.hasContent && result === AttemptResult.SERVER_ERROR
+      ? { cause: unexpectedAnswerCause(head) }
+      : {};
   }
 
   #newOpening(): Opening {

@@ -14,7 +14,7 @@ export type ExecuteResultInit = MessageInitShape<typeof ExecuteResultSchema>;
 /** What a failed attempt reports about its account. */
 export function failedAttempt(failure: AttemptFailure) {
   const { result, retryAtMs, modelScoped, problem, feature, upstreamStatus, error } = failure;
-  const cause = failureCause(error.cause);
+  const cause = failure.cause || failureCause(error.cause);
   const retryAt = retryAtMs === undefined ? undefined : timestampFromMs(retryAtMs);
   const details = { ...(problem !== undefined && { problem }), ...(feature !== undefined && { feature }) };
   return { result, retryAt, modelScoped, upstreamStatus, cause, ...details };

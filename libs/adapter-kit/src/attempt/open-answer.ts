@@ -2,6 +2,7 @@ import { GatewayError } from '@gateway/errors';
 import { AccountProblem, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import type { AdapterContext } from '../adapter-context.ts';
 import { type ProviderAccount, sameSecret } from '../credentials/credential-cache.ts';
+import { unexpectedAnswerCause } from '../failure/failure-cause.ts';
 import type { AttemptFailure, ClientRequest, PreparedCall, QuotaWindow } from '../format-definition.ts';
 import { readBody, type UpstreamExchange, type UpstreamHead } from '../upstream/upstream-exchange.ts';
 import { plainFailure, unavailable } from './execute-result.ts';
@@ -154,7 +155,7 @@ async function toOpened(
   const quotas = format.readWindows?.({ headers, model: request.lease.model, nowMs: clock.nowMs() }) ?? [];
   if (status >= 400) return { failure: await readFailure(context, exchange, head), quotas };
   if (isProviderAnswer(head)) return { exchange, head, quotas };
-  const failure = plainFailure(AttemptResult.NETWORK_ERROR, "the answer is not in the provider's format", status);
+  const failure = plainFailure(AttemptResult.NETWORK_ERROR, unexpectedAnswerCause(head), status);
   return { failure, quotas: [] };
 }
 

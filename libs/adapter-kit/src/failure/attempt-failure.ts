@@ -1,8 +1,10 @@
 import { GatewayError } from '@gateway/errors';
+import { noCreditCause } from '@gateway/presentation/account-error-text';
 import { AccountProblem, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import type { AttemptFailure } from '../format-definition.ts';
 import { consequences, type ErrorMeaning } from './error-meanings.ts';
 import { capabilityText, errorTexts, type RejectedCapability } from './error-texts.ts';
+import { type ProviderErrorNames, providerErrorText } from './provider-error-text.ts';
 
 export interface FailureFacts {
   readonly meaning: ErrorMeaning;
@@ -15,6 +17,8 @@ export interface FailureFacts {
   readonly upstreamStatus: number;
   /** A provider's code that client libraries act on; undefined for all others. */
   readonly upstreamCode?: string | undefined;
+  /** What the provider's error is called, for operators; absent when it has no names. */
+  readonly names?: ProviderErrorNames | undefined;
   /** Epoch milliseconds; undefined when the provider named no time. */
   readonly retryAtMs: number | undefined;
 }
@@ -34,9 +38,27 @@ export function toAttemptFailure(facts: FailureFacts): AttemptFailure {
     problem: facts.upstreamStatus === 0 ? AccountProblem.UNSPECIFIED : problem,
     feature,
     upstreamStatus: facts.upstreamStatus,
+    cause: causeOf(facts),
     error: toGatewayError({ ...facts, retryAtMs }),
   };
 }
+
+/**
+ * Why the provider refused, where the result and the status do not say it. Names of the error only
+ * where the request, or a part of it, is the reason.
+ */
+function causeOf({ meaning, names = {}, capability }: FailureFacts): string {
+  if (meaning === 'no_credit') return noCreditCause;
+  if (!namedResults.has(consequences[meaning].result)) return '';
+  return providerErrorText({ ...names, code: names.code ?? capability });
+}
+
+const namedResults: ReadonlySet<AttemptResult> = new Set([
+  AttemptResult.REJECTED,
+  AttemptResult.RATE_LIMITED,
+  AttemptResult.MODEL_UNAVAILABLE,
+  AttemptResult.FEATURE_UNAVAILABLE,
+]);
 
 /** A stream that broke off, ended early or can't be read. */
 export function brokenStream(): AttemptFailure {

@@ -41,6 +41,8 @@ const byMeaning = {
   limited: ofAccount(AttemptResult.RATE_LIMITED),
   model_limited: ofAccount(AttemptResult.RATE_LIMITED),
   refused_account: ofAccount(AttemptResult.UNAUTHORIZED),
+  /** Waiting does not help: a person must pay, or raise a limit of spending. */
+  no_credit: ofAccount(AttemptResult.UNAUTHORIZED),
   revoked_credential: ofAccount(AttemptResult.UNAUTHORIZED, AccountProblem.CREDENTIAL_REVOKED),
   /** The account, its workspace or its organisation. */
   disabled_account: ofAccount(AttemptResult.UNAUTHORIZED, AccountProblem.ACCOUNT_DISABLED),

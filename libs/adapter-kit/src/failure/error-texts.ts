@@ -8,6 +8,7 @@ export const errorTexts: Readonly<Record<ErrorMeaning, string>> = {
   limited: 'The provider rate limited the request. Try again later.',
   model_limited: 'The provider rate limited requests for this model. Try again later.',
   refused_account: "The provider rejected the gateway's account.",
+  no_credit: "The provider rejected the gateway's account.",
   revoked_credential: "The provider rejected the gateway's account.",
   disabled_account: "The provider rejected the gateway's account.",
   overloaded: 'The provider is overloaded. Try again later.',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { UpstreamError } from '../upstream/upstream-exchange.ts';
-import { failureCause } from './failure-cause.ts';
+import { failureCause, unexpectedAnswerCause } from './failure-cause.ts';
 
 const causeOf = (details: Readonly<Record<string, unknown>>, message = 'connect failed') =>
   failureCause(
@@ -48,5 +48,16 @@ describe('why a provider did not answer', () => {
   it('is never longer than the contract allows, however long a configured host name is', () => {
     const cause = causeOf({ code: 'ENOTFOUND', hostname: 'a'.repeat(1_000) });
     expect(cause).toBe('a'.repeat(200));
+  });
+});
+
+describe('an answer that is not the provider’s', () => {
+  it.each([
+    [200, 'text/html; charset=utf-8', 'answered 200 with text/html where text/event-stream was expected'],
+    [200, '', 'answered 200 with no content-type where text/event-stream was expected'],
+    [200, 'a text of others', 'answered 200 with no content-type where text/event-stream was expected'],
+    [302, 'text/html', 'answered 302 where 200 was expected'],
+  ])('is named by its status and media type: %i %s', (status, contentType, text) => {
+    expect(unexpectedAnswerCause({ status, headers: { 'content-type': contentType } })).toBe(text);
   });
 });

@@ -1,4 +1,4 @@
-import { UpstreamError } from '../upstream/upstream-exchange.ts';
+import { UpstreamError, type UpstreamHead } from '../upstream/upstream-exchange.ts';
 
 /**
  * Why a provider did not answer, for operators: "connection refused by 10.0.0.7:443". Contains
@@ -10,6 +10,19 @@ export function failureCause(error: unknown): string {
   if (!(error instanceof UpstreamError)) return '';
   const connection = error.cause instanceof Error ? connectionCause(error.cause) : undefined;
   return (connection ?? causeOfMessage(error.message)).slice(0, longestCause);
+}
+
+/**
+ * How an answer differs from one of a provider: "answered 200 with text/html where
+ * text/event-stream was expected". Only the media type is shown, not its parameters.
+ */
+export function unexpectedAnswerCause({ status, headers }: UpstreamHead): string {
+  if (status >= 300) return `answered ${status} where 200 was expected`;
+  const { 'content-type': contentType = '', 'content-encoding': encoding = 'identity' } = headers;
+  const [type] = /^[\w.+-]{1,40}\/[\w.+-]{1,80}/.exec(contentType.toLowerCase()) ?? [];
+  if (type === 'text/event-stream' && encoding !== 'identity')
+    return `answered ${status} with a content-encoding that was not asked for`;
+  return `answered ${status} with ${type ?? 'no content-type'} where text/event-stream was expected`;
 }
 
 /** As the contract of AttemptReport says. A configured host name may be longer. */

@@ -69,8 +69,8 @@ const disabledText = /^(?:this|your) (?:organization|account|workspace) has been
 export const accountTexts: readonly TextMeaning[] = [
   { of: 'rejected', text: disabledText, means: 'disabled_account' },
   { of: 'refused_account', text: disabledText, means: 'disabled_account' },
-  { of: 'rejected', text: /^your credit balance is too low/i, means: 'refused_account' },
-  { of: 'rejected', text: /^you(?:['’]re| are) out of (?:extra usage|credits?)/i, means: 'refused_account' },
+  { of: 'rejected', text: /^your credit balance is too low/i, means: 'no_credit' },
+  { of: 'rejected', text: /^you(?:['’]re| are) out of (?:extra usage|credits?)/i, means: 'no_credit' },
   { of: 'rejected', text: /^you have reached your specified (?:\w+ ){0,3}usage limits/i, means: 'refused_account' },
   {
     of: 'rejected',

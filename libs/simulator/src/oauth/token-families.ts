@@ -1,5 +1,5 @@
-import { randomBytes } from 'node:crypto';
 import type { JsonObject } from '@gateway/json';
+import { randomBytes } from '@gateway/time';
 
 export interface TokenEndpointOptions {
   /** The lifetime of an access token. Default 3600. */

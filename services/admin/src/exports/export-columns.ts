@@ -1,6 +1,5 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { RequestEnding, type RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
-import { UsageGrouping } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import type { UsagePage } from '../usage/usage-report.ts';
 
 /** The value of a cell. */
@@ -12,33 +11,14 @@ export type Columns<T> = Readonly<Record<string, (row: T) => Cell>>;
 /** A row of usage, and the currency of its costs. */
 export type PricedRow = UsagePage['rows'][number] & Pick<UsagePage, 'currency'>;
 
-export function usageColumns(grouping: UsageGrouping): Columns<PricedRow> {
-  return { ...keyColumns[grouping], ...sumColumns };
-}
-
-const day: Columns<PricedRow> = { day: ({ usage }) => usage.localDay ?? '' };
-const token: Columns<PricedRow> = {
+/** The same for every grouping and caller. Keys that a grouping does not separate are empty. */
+export const usageColumns: Columns<PricedRow> = {
+  day: ({ usage }) => usage.localDay ?? '',
   token_id: ({ usage }) => usage.tokenId ?? '',
   token_label: ({ tokenLabel }) => tokenLabel,
-};
-const model: Columns<PricedRow> = {
   provider: ({ usage }) => usage.provider ?? '',
   model: ({ usage }) => usage.model ?? '',
-};
-const group: Columns<PricedRow> = { group_id: ({ usage }) => usage.groupId ?? '' };
-const account: Columns<PricedRow> = { account_id: ({ usage }) => usage.accountId ?? '' };
-
-const keyColumns: Readonly<Record<UsageGrouping, Columns<PricedRow>>> = {
-  [UsageGrouping.UNSPECIFIED]: day,
-  [UsageGrouping.DAY]: day,
-  [UsageGrouping.TOKEN]: token,
-  [UsageGrouping.MODEL]: model,
-  [UsageGrouping.ACCOUNT]: account,
-  [UsageGrouping.GROUP]: group,
-  [UsageGrouping.ALL]: { ...day, ...token, ...model, ...account },
-};
-
-const sumColumns: Columns<PricedRow> = {
+  account_id: ({ usage }) => usage.accountId ?? '',
   requests: ({ usage }) => usage.totals.requests,
   input_tokens: ({ usage }) => usage.totals.inputTokens,
   cached_tokens: ({ usage }) => usage.totals.cachedTokens,
@@ -50,6 +30,7 @@ const sumColumns: Columns<PricedRow> = {
   cache_write_5m_tokens: ({ usage }) => usage.totals.cacheWrite5mTokens,
   cache_write_1h_tokens: ({ usage }) => usage.totals.cacheWrite1hTokens,
   cost_computed_afterwards: ({ cost }) => (cost === undefined ? '' : decimal(cost.computedAfterwardsMicros)),
+  group_id: ({ usage }) => usage.groupId ?? '',
 };
 
 /** A log entry with the label of its token. */

@@ -22,13 +22,13 @@ export function exportRoutes({ peers, logger }: Pick<AdminParts, 'peers' | 'logg
   router.get(
     '/export/usage',
     exported(readUsageExport, onBroken, (query, signal) => {
-      const { format, grouping } = query;
+      const { format } = query;
       const days = `${query.firstDay}-to-${query.lastDay}`;
       if (format === 'focus') {
         const texts = exportTexts(chargePages(parts, query, signal), 'csv', focusColumns);
         return { name: `focus-${days}`, format: 'csv', texts };
       }
-      const texts = exportTexts(usageRowPages(parts, query, signal), format, usageColumns(grouping));
+      const texts = exportTexts(usageRowPages(parts, query, signal), format, usageColumns);
       return { name: `usage-${days}`, format, texts };
     }),
   );

@@ -32,8 +32,8 @@ async function worldOf(
     [...handlers].map(([format, probeAccount]) => [format, peer(AdapterService, { probeAccount })]),
   );
   const world = await rpcWorld(AccountService, accountService, { broker, adapters });
-  const probe = async () => {
-    const { probes } = await world.client.probeAccounts({});
+  const probe = async (...accountIds: readonly string[]) => {
+    const { probes } = await world.client.probeAccounts({ accountIds: [...accountIds] });
     return probes.map(({ $typeName: _, ...facts }) => facts);
   };
   return { ...world, probe };
@@ -74,6 +74,27 @@ describe('a probe of all accounts', () => {
         after: { accounts: 2, failed: 1 },
       },
     ]);
+  });
+
+  it('asks for the named accounts only, which the audit log names, and refuses an unknown name', async () => {
+    const asked: string[] = [];
+    const { probe, audited } = await worldOf(
+      ['a', 'b'].map((name) => ({ id: `r/${name}`, pool: 'r' })),
+      new Map([
+        [
+          RESPONSES,
+          ({ accountId }) => {
+            asked.push(accountId);
+            return listed;
+          },
+        ],
+      ]),
+    );
+    expect(await probe('r/b')).toMatchObject([{ accountId: 'r/b', result: ProbeResult.SUCCEEDED }]);
+    expect(asked).toEqual(['r/b']);
+    expect(await audited()).toMatchObject([{ subject: 'r/b', after: { accounts: 1, failed: 0 } }]);
+    await expect(probe('r/c')).rejects.toThrow('r/c');
+    expect(asked).toEqual(['r/b']);
   });
 
   it('asks for no disabled account, and for one that its provider rejects', async () => {

@@ -9,25 +9,30 @@ import {
 import { type Account, AccountState, AccountUse, ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import { type AdminParts, type AdminPeers, adapterProcesses } from '../parts.ts';
 import { askForEach, peerCall } from '../peer-calls.ts';
+import { notFound } from './problems.ts';
 
 type Probe = MessageInitShape<typeof AccountProbeSchema>;
 
 /**
  * The handler of AccountService.ProbeAccounts. It changes nothing, but is audited because it uses
- * the secrets of all accounts.
+ * the secrets of accounts.
  */
 export function probeAccounts({
   peers,
   audit,
   clock,
 }: AdminParts): ServiceImpl<typeof AccountService>['probeAccounts'] {
-  return async (_request, context) =>
-    await audit.change(context, { action: 'account.probe', subject: 'all accounts' }, async () => {
+  return async ({ accountIds }, context) => {
+    const subject = accountIds.length === 0 ? 'all accounts' : accountIds.join(', ').slice(0, longestSubject);
+    return await audit.change(context, { action: 'account.probe', subject }, async () => {
       const { signal } = context;
-      const [{ pools }, { accounts }] = await Promise.all([
+      const [{ pools }, { accounts: known }] = await Promise.all([
         peers.broker.listPools({}, peerCall(signal)),
         peers.broker.listAccounts({}, peerCall(signal)),
       ]);
+      const accounts = accountIds.length === 0 ? known : known.filter(({ id }) => accountIds.includes(id));
+      const missing = accountIds.find((id) => !accounts.some((account) => account.id === id));
+      if (missing !== undefined) throw notFound(`account ${missing}`);
       const poolOf = new Map(pools.map((pool) => [pool.name, pool]));
       const lastStartMs = clock.nowMs() + startsWithinMs;
       const probes = new Map<string, Probe>();
@@ -41,7 +46,11 @@ export function probeAccounts({
       const failed = all.filter(({ result }) => result === ProbeResult.FAILED || result === ProbeResult.NOT_ASKED);
       return { answer: { probes: all }, after: { accounts: all.length, failed: failed.length } };
     });
+  };
 }
+
+/** An operator checks one account, or all. */
+const longestSubject = 300;
 
 /** With the time that one probe may take, a minute in all. */
 const startsWithinMs = 40_000;

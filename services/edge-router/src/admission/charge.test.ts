@@ -47,7 +47,9 @@ describe('a charge to the day budget', () => {
   it('has charged when it resolves', async () => {
     const { charger, settled } = setUp();
     await charger.charge(charge('r1'));
-    expect(settled).toMatchObject([{ key: 'token:t', requestId: 'r1', localDay: '2026-11-20', tokens: 7n }]);
+    expect(settled).toMatchObject([
+      { key: 'token:t', requestId: 'r1', localDay: '2026-11-20', tokens: 7n, late: false },
+    ]);
     await charger[Symbol.asyncDispose]();
   });
 
@@ -63,6 +65,8 @@ describe('a charge to the day budget', () => {
     expect(faulted).not.toHaveBeenCalled();
     state.away = false;
     await expect.poll(() => settled.map(({ requestId }) => requestId)).toEqual(['r1', 'r2']);
+    // The ledger may have these requests already.
+    expect(settled).toMatchObject([{ late: true }, { late: true }]);
     await charger[Symbol.asyncDispose]();
   });
 });

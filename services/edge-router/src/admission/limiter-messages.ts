@@ -51,8 +51,8 @@ export function ownAdmission({ key, groupKey = '', requestId, ageMs }: OwnAdmiss
 const mostInOneCall = 1_000;
 
 function settleRequest(settlement: Settlement): MessageInitShape<typeof SettleRequestSchema> {
-  const { key, requestId, localDay, tokens, limits, group, costMicros = 0, ended = false } = settlement;
-  const charge = { key, requestId, localDay, tokens: BigInt(tokens) };
+  const { key, requestId, localDay, tokens, limits, group, costMicros = 0, ended = false, isLate = false } = settlement;
+  const charge = { key, requestId, localDay, tokens: BigInt(tokens), late: isLate };
   // As for most requests: only the tokens of the key are counted.
   if (group === undefined && !ended && costMicros === 0) return charge;
   return {

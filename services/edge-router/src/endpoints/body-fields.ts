@@ -6,8 +6,7 @@ import type { JsonBody } from '@gateway/json';
  * Everything else reaches the provider unchanged. Each check throws `invalid_request` with the name
  * of the field.
  */
-export function requiredModel(body: JsonBody): string {
-  const model = body.value('model');
+export function requiredModel(body: JsonBody, model = body.value('model')): string {
   if (typeof model !== 'string' || model === '') throw invalid('model', 'must be the id of a model');
   return model;
 }

@@ -3,18 +3,18 @@ import { GatewayError } from '@gateway/errors';
 import { asString, type JsonBody } from '@gateway/json';
 import { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
-import { readBody } from '../body/read-body.ts';
 import type { AdmittedRequest, EndpointPeers } from '../request-context.ts';
 import { affinityKey } from './affinity.ts';
 import { generate } from './generate.ts';
+import { readRequestBody } from './read-request-body.ts';
 
 /**
  * A chat completion with a class or a model, streamed or not, from any provider that serves it.
  * @see spec "POST /v1/chat/completions"
  */
 export async function chatCompletions(request: AdmittedRequest, peers: EndpointPeers): Promise<void> {
-  const body = await readBody(request.request, request.bodyRules);
-  const { model, promptCacheKey } = chatTarget(body);
+  const { body, model: given } = await readRequestBody(request);
+  const { model, promptCacheKey } = chatTarget(body, given);
   return generate(request, peers, {
     body,
     model,
@@ -30,8 +30,11 @@ export async function chatCompletions(request: AdmittedRequest, peers: EndpointP
  * The target of a chat request. It reads nothing else, because the adapter parses the body anyway.
  * Throws the error in the request when it names no model.
  */
-export function chatTarget(body: JsonBody): { model: string; promptCacheKey: string | undefined } {
-  const model = asString(body.value('model'));
+export function chatTarget(
+  body: JsonBody,
+  given = body.value('model'),
+): { model: string; promptCacheKey: string | undefined } {
+  const model = asString(given);
   if (model === undefined || model === '') return parseChatRequest(body.bytes);
   return { model, promptCacheKey: asString(body.value('prompt_cache_key')) };
 }

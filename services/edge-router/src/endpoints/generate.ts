@@ -35,8 +35,6 @@ export interface Generation extends Affinity, Pick<AttemptPlan, 'model' | 'forma
 export function generate(request: AdmittedRequest, peers: EndpointPeers, generation: Generation): Promise<void> {
   const { requestId, token, admission, route, signal, logEntry } = request;
   const { body, model, dialect, affinityKey, answerKeysOf, forwardHeaders, onFailed, ...plan } = generation;
-  // The answer to a Responses request is always a stream.
-  logEntry.onModel(model, dialect === Dialect.RESPONSES || asksForStream(body));
   const recorded = { requestId, token, admission, endpoint: route.path, bodyBytes: body.source.length };
   const recorder = new UsageRecorder(recorded, peers);
   // Adapters that splice the body need not scan for its members again; a chat request is parsed as
@@ -85,12 +83,6 @@ function reserve(
 }
 
 const maxPassedOnMembers = 100;
-
-/** Compares the text, which is cheaper than to parse it. */
-function asksForStream(body: JsonBody): boolean {
-  const { valueStart = 0, valueEnd = 0 } = body.member('stream') ?? {};
-  return valueEnd - valueStart === 'true'.length && body.source.text(valueStart, valueEnd) === 'true';
-}
 
 /** Relays the answer to the client, or reports that there is none, and settles. */
 async function deliver(

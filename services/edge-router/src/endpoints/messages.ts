@@ -12,12 +12,12 @@ import { RpcError } from '@gateway/rpc';
 import { mayBeShown } from '../attempts/attempt-errors.ts';
 import { type AttemptsFailed, reportOf, runAttempts } from '../attempts/attempt-loop.ts';
 import { callerKey } from '../authentication/authenticate.ts';
-import { readBody } from '../body/read-body.ts';
 import { sendJson } from '../http/respond.ts';
 import type { AdmittedRequest, EndpointPeers } from '../request-context.ts';
 import { affinityKey, relayAffinity, threadAffinity } from './affinity.ts';
 import { checkBoolean, requireArray, requiredModel, requireInteger } from './body-fields.ts';
 import { adapterOf, generate, requestFrames } from './generate.ts';
+import { readRequestBody } from './read-request-body.ts';
 
 /**
  * A Messages request, relayed to the Messages pool with only its model resolved. It may continue at
@@ -27,8 +27,8 @@ import { adapterOf, generate, requestFrames } from './generate.ts';
 export async function messages(request: AdmittedRequest, peers: EndpointPeers): Promise<void> {
   const { tokenId } = request.token;
   // The key of encrypted reasoning in a Messages request.
-  const body = await readBody(request.request, request.bodyRules, 'signature');
-  const model = requiredModel(body);
+  const { body, model: given } = await readRequestBody(request, { trackedKey: 'signature' });
+  const model = requiredModel(body, given);
   requireInteger(body, 'max_tokens');
   requireArray(body, 'messages', 'messages');
   checkBoolean(body, 'stream');
@@ -107,10 +107,9 @@ function asSubscription(error: GatewayError): GatewayError {
  */
 export async function countTokens(context: AdmittedRequest, peers: EndpointPeers): Promise<void> {
   const { requestId, token, request, response, signal, logEntry } = context;
-  const body = await readBody(request, context.bodyRules);
-  const model = requiredModel(body);
+  const { body, model: given } = await readRequestBody(context, { streamed: false });
+  const model = requiredModel(body, given);
   requireArray(body, 'messages', 'messages');
-  logEntry.onModel(model, false);
   const forwardHeaders = messagesHeaders(request);
 
   /** Returns the count as an answer of one frame. */

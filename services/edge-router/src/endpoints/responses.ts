@@ -4,12 +4,12 @@ import { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import { classNotTaken } from '../attempts/attempt-errors.ts';
 import type { AttemptsFailed } from '../attempts/attempt-loop.ts';
-import { readBody } from '../body/read-body.ts';
 import { writeHead } from '../http/respond.ts';
 import type { AdmittedRequest, EndpointPeers } from '../request-context.ts';
 import { affinityKey, relayAffinity } from './affinity.ts';
 import { requireArray, requiredModel } from './body-fields.ts';
 import { generate } from './generate.ts';
+import { readRequestBody } from './read-request-body.ts';
 
 /**
  * A Responses request, relayed to the Responses pool. Its answer is always a stream. It may
@@ -20,8 +20,8 @@ import { generate } from './generate.ts';
 export async function responses(request: AdmittedRequest, peers: EndpointPeers): Promise<void> {
   const { tokenId } = request.token;
   // The key of encrypted reasoning in a Responses request.
-  const body = await readBody(request.request, request.bodyRules, 'encrypted_content');
-  const model = requiredModel(body);
+  const { body, model: given } = await readRequestBody(request, { trackedKey: 'encrypted_content', streamed: true });
+  const model = requiredModel(body, given);
   requireArray(body, 'input', 'input items, not a string');
   // Classes are for chat completions and Messages: here the model must belong to the pool.
   if (model.startsWith('gateway/')) throw classNotTaken(model);

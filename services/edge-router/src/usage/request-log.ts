@@ -110,8 +110,8 @@ export class RequestLogEntry {
     this.#timings.admitted = this.#now();
   }
 
-  /** The body is read, and names a model. */
-  onModel(model: string, streamed: boolean): void {
+  /** @param model as the body names it; empty: it names none */
+  onBodyRead(model: string, streamed: boolean): void {
     this.#timings.bodyRead = this.#now();
     this.message.streamed = streamed;
     // A copy: a slice would keep the whole text in memory, whose length the client determines.

@@ -69,7 +69,7 @@ describe('gatewayctl account', () => {
     const { line } = commandLine();
     const { lines } = await line.run('account', 'list');
     expect(lines[1]).toMatch(/^responses +a +available +3 +database$/);
-    expect(lines[2]).toMatch(/cooling .* all models until 2026-11-18T11:06:40Z \(rate_limited\)$/);
+    expect(lines[2]).toMatch(/cooling .* all models until 2026-11-18 11:06:40 UTC \(rate_limited\)$/);
     expect(lines[3]).toMatch(/^messages +both +disabled .* revoked$/);
     const json = (await line.run('account', 'list', '-o', 'json')).json();
     expect(json[1]).toMatchObject({ id: 'responses/both', state: 'cooling', cooldowns: [{ reason: 'rate_limited' }] });

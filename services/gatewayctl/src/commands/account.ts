@@ -28,8 +28,9 @@ import {
   readCredential,
   withCredential,
 } from './account/credential-input.ts';
+import { commaList } from './comma-list.ts';
 import { type CommandContext, noteChange } from './context.ts';
-import { accountId, commaList, wholeNumber } from './flags.ts';
+import { accountId, wholeNumber } from './flags.ts';
 
 /** `gatewayctl account …` */
 export function accountCommand({ env, connect }: CommandContext): Command {
@@ -42,7 +43,7 @@ export function accountCommand({ env, connect }: CommandContext): Command {
     )
     .option('--pool <name>', 'only this pool')
     .action(async ({ pool = '', ...output }: OutputFlags & { readonly pool?: string }) => {
-      await using admin = await connect();
+      await using admin = await connect({ reads: true });
       const whenNone = 'No accounts. Add one with gatewayctl account add.';
       await printList(output, AccountSchema, [await accountsOf(admin, pool)], { columns, whenNone });
     });

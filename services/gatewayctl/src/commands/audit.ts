@@ -9,7 +9,7 @@ import { Command } from 'commander';
 import { firstOf, type Page } from '../connection/pages.ts';
 import { type OutputFlags, printList, withOutput } from '../output/print.ts';
 import type { Cell, Columns } from '../output/table.ts';
-import { enumWord, timeText } from '../output/words.ts';
+import { enumWord, timeText, withNamedZone } from '../output/words.ts';
 import type { CommandContext } from './context.ts';
 import { pastMoment, type RangeFlags, wholeNumber } from './flags.ts';
 
@@ -23,7 +23,7 @@ export function auditCommand({ connect }: CommandContext): Command {
     .option('--until <when>', 'before: 1h, 2d, or a time', pastMoment)
     .option('--last <number>', 'maximum number of rows', wholeNumber(1, 1_000_000), 50)
     .action(async (search: string | undefined, { since, until, last, ...output }: OutputFlags & RangeFlags) => {
-      await using admin = await connect();
+      await using admin = await connect({ reads: true });
       const ask = (page: Page) =>
         admin.clientOf(AuditService).listAudit({ search: search ?? '', since, until, ...page });
       const pages = firstOf(last, ask, ({ entries }) => entries);
@@ -53,5 +53,5 @@ function changesText({ outcome, before, after, reason }: AuditEntry): string {
   const texts = changesBetween(before, after).map(({ field, was, is }) => {
     return `${field} ${[was, is].filter((value) => value !== undefined).join(' → ')}${is === undefined ? ' → none' : ''}`;
   });
-  return texts.join(', ');
+  return withNamedZone(texts.join(', '));
 }

@@ -12,7 +12,7 @@ export function classCommand({ connect }: CommandContext): Command {
       'Lists model classes with their models, in order of preference. A gateway.yaml defines classes; without one, built-in classes apply.',
     )
     .action(async (output: OutputFlags) => {
-      await using admin = await connect();
+      await using admin = await connect({ reads: true });
       const { overview } = await admin.clientOf(PoolService).listPools({});
       const whenNone = 'No classes. Define them in gateway.yaml.';
       await printList(output, ModelClassSchema, [overview?.classes ?? []], { columns, whenNone });

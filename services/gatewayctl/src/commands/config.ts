@@ -22,7 +22,7 @@ export function configCommand({ connect }: CommandContext): Command {
     .description('Shows all settings with their sources, and the gateway.yaml in use. Secrets appear only as "set".')
     .option('--file', 'print only the text of the gateway.yaml in use')
     .action(async ({ file, ...output }: OutputFlags & { readonly file?: true }) => {
-      await using admin = await connect();
+      await using admin = await connect({ reads: true });
       const running = await admin.clientOf(ConfigurationService).getConfiguration({});
       const text = running.file?.text ?? '';
       if (file) print(process.stdout.isTTY ? visibleLines(text) : text);
@@ -35,7 +35,7 @@ export function configCommand({ connect }: CommandContext): Command {
     .argument('<file>', 'path of the file, or - for standard input')
     .action(async (path: string, output: OutputFlags) => {
       const text = await readNamedFile(path, path === '-' ? '/dev/stdin' : path);
-      await using admin = await connect();
+      await using admin = await connect({ reads: true });
       const checked = await admin.clientOf(ConfigurationService).checkConfiguration({ text });
       await printMessage(output, CheckConfigurationResponseSchema, checked, checkText);
       if (checked.problems.length > 0) throw new NotAsItShouldBe(`${path} is invalid.`);

@@ -224,7 +224,7 @@ describe('gatewayctl doctor', () => {
     const { exitCode, lines } = await commandLine({ pauses: [pause] }).run('doctor');
     expect(exitCode).toBe(1);
     expect(lines.join('\n')).toMatch(
-      /! pools +responses is paused until 2027-01-15T08:00:00Z: the provider is unreachable\n +The pause ends automatically/,
+      /! pools +responses is paused until 2027-01-15 08:00:00 UTC: the provider is unreachable\n +The pause ends automatically/,
     );
   });
 

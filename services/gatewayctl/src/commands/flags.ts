@@ -15,13 +15,6 @@ export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): (text: 
   };
 }
 
-export function commaList(text: string): readonly string[] {
-  const parts = text.split(',').map((part) => part.trim());
-  const named = parts.filter((part) => part !== '');
-  if (named.length === 0) throw new InvalidArgumentError('It must not be empty.');
-  return named;
-}
-
 /** A day of the calendar in Europe/Amsterdam. */
 export function localDay(text: string, nowMs = epochMs()): LocalDay {
   const today = localDayOf(nowMs);
@@ -55,7 +48,8 @@ export function comingMoment(text: string): Timestamp {
 }
 
 function moment(text: string): Timestamp {
-  const ms = /^\d{4}-\d\d-\d\dT/.test(text) ? Date.parse(text) : Number.NaN;
+  const iso = text.replace(/^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d) UTC$/, '$1T$2Z');
+  const ms = /^\d{4}-\d\d-\d\dT/.test(iso) ? Date.parse(iso) : Number.NaN;
   if (!Number.isNaN(ms)) return timestampFromMs(ms);
   throw new InvalidArgumentError('It must be a duration such as 12h or 30d, or a time such as 2026-11-20T09:00:00Z.');
 }

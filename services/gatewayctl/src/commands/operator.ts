@@ -26,7 +26,7 @@ export function operatorCommand({ connect }: CommandContext): Command {
   withOutput(operator.command('list'))
     .description('Lists all operators.')
     .action(async (output: OutputFlags) => {
-      await using admin = await connect();
+      await using admin = await connect({ reads: true });
       const { operators } = await admin.clientOf(OperatorService).listOperators({});
       await printList(output, OperatorSchema, [operators], { columns, whenNone: 'No operators.' });
     });

@@ -29,7 +29,7 @@ import { notFoundToUndefined } from '../connection/not-found.ts';
 import { UsageError } from '../failures.ts';
 import { type OutputFlags, printMessage, printOverviews, withOutput } from '../output/print.ts';
 import { type Columns, colored, Table } from '../output/table.ts';
-import { countText, durationText, enumWord, percent, timeText } from '../output/words.ts';
+import { countText, durationText, enumWord, percent, timeText, withNamedZone } from '../output/words.ts';
 import { accountStateCell, lastErrorCell } from './account.ts';
 import type { CommandContext } from './context.ts';
 import { findTokenId } from './token.ts';
@@ -44,7 +44,7 @@ export function poolCommand({ connect }: CommandContext): Command {
     .argument('[pool]', 'only this pool')
     .option('--watch', 'refresh on every change')
     .action(async (name = '', { watch, ...output }: OutputFlags & { readonly watch?: true }) => {
-      await using admin = await connect(watch && { running: true });
+      await using admin = await connect(watch ? { running: true } : { reads: true });
       const pools = admin.clientOf(PoolService);
       const textOf = (overview: PoolOverview) => overviewText(overview, epochMs());
       if (watch) {
@@ -65,7 +65,7 @@ export function poolCommand({ connect }: CommandContext): Command {
     .action(async (model: string, { session: sessionId = '', token, ...output }: ExplainFlags) => {
       if ((sessionId === '') !== (token === undefined))
         throw new UsageError('--session and --token must be used together.');
-      await using admin = await connect();
+      await using admin = await connect({ reads: true });
       const tokenId = await findTokenId(admin, token);
       const explained = await admin.clientOf(PoolService).explainModel({ model, sessionId, tokenId });
       if (explained.candidates.length === 0)
@@ -96,7 +96,7 @@ const explanationColumns: Columns<AccountExplanation> = {
   state: ({ account }) => accountStateCell(account ?? { state: AccountState.UNSPECIFIED }),
   'in flight': ({ account }) => account?.inFlight ?? 0,
   verdict: ({ chosen, reason, account }) => {
-    const verdict = chosen ? 'selected' : reason;
+    const verdict = chosen ? 'selected' : withNamedZone(reason);
     const { lastError } = account ?? {};
     return joined([
       verdict,
@@ -133,7 +133,7 @@ function poolText({ pool, accounts, forecasts, pauses }: PoolStatus, nowMs: numb
   return `${lines.join('\n')}\n${new Table(columnsAt(nowMs)).linesOf(accounts)}`;
 }
 
-/** "paused until 2026-11-26T15:51:00.000Z: the provider is overloaded" */
+/** "paused until 2026-11-26 15:51:00 UTC: the provider is overloaded" */
 export function pauseText(pause: PoolPause): string {
   const end =
     pause.until === undefined

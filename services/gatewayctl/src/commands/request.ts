@@ -33,7 +33,7 @@ export function requestCommand({ connect }: CommandContext): Command {
       idOrPrefix,
     )
     .action(async (requestId: string, output: OutputFlags) => {
-      await using admin = await connect();
+      await using admin = await connect({ reads: true });
       const found = await admin.clientOf(RequestService).getRequest({ requestId }).catch(notFoundToUndefined);
       if (found?.request?.request === undefined) {
         note(
@@ -49,7 +49,7 @@ export function requestCommand({ connect }: CommandContext): Command {
     .option('--until <when>', 'received before: 1h, 2d, or a time', pastMoment)
     .option('--last <number>', 'maximum number of rows', wholeNumber(1, 1_000_000), 20)
     .action(async ({ since, until, last, ...flags }: SearchFlags & RangeFlags) => {
-      await using admin = await connect();
+      await using admin = await connect({ reads: true });
       const asked = { search: { ...searchOf(flags), since, until }, token: flags.token ?? '' };
       const ask = (page: Page) => admin.clientOf(RequestService).listRequests({ ...asked, ...page });
       const pages = firstOf(last, ask, ({ requests }) => requests);

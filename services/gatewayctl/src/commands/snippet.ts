@@ -24,7 +24,7 @@ export function snippetCommand({ connect }: CommandContext): Command {
       'address of the gateway as clients reach it (default: PORT on the host of the admin service)',
     )
     .action(async (client: string | undefined, { url }: { readonly url?: string }) => {
-      await using admin = await connect();
+      await using admin = await connect({ reads: true });
       const models = clientModelsOf(await admin.clientOf(PoolService).listPools({}));
       const all = clientSettingsFor(url?.replace(/(?<!\/)\/+$/, '') ?? (await publicUrl(admin)), models);
       if (all.length === 0) throw new Error(`no account can serve a model. ${remedy}`);

@@ -52,6 +52,16 @@ describe('gatewayctl token', () => {
     ]);
   });
 
+  it('says which limits a new token has, also that it has none', async () => {
+    const issue = ['token', 'issue', '--label', 'ci'];
+    expect((await commandLine().line.run(...issue, '--rpm', '60')).notes).toContain(
+      `created ${id} (ci): 60 requests/minute, 1000 tokens/day; `,
+    );
+    const unlimited = { token: { ...token, limits: undefined }, tokenText: 'gw_s_text' };
+    const { notes } = await commandLine({ issueToken: () => unlimited }).line.run(...issue);
+    expect(notes).toContain(`created ${id} (ci): no limits; `);
+  });
+
   it('warns that another token has the same label, on standard error', async () => {
     const answer = { token, tokenText: 'gw_s_text', labelIsInUse: true };
     const { line } = commandLine({ issueToken: () => answer });
@@ -161,7 +171,7 @@ describe('gatewayctl token', () => {
     const { line, asked } = commandLine({ getToken: () => ({ token: { token: revoked } }) });
     const { notes, exitCode } = await line.run('token', 'revoke', 'ci');
     expect({ notes, exitCode }).toEqual({
-      notes: `${id} (ci) was already revoked at 2026-11-27T08:04:00Z`,
+      notes: `${id} (ci) was already revoked at 2026-11-27 08:04:00 UTC`,
       exitCode: 0,
     });
     expect(asked).toEqual([]);

@@ -39,7 +39,7 @@ export function tokenCommand({ connect }: CommandContext): Command {
     .option('--all', 'include revoked and expired tokens')
     .action(
       async (search: string | undefined, { all = false, ...output }: OutputFlags & { readonly all?: boolean }) => {
-        await using admin = await connect();
+        await using admin = await connect({ reads: true });
         const ask = (page: Page) =>
           admin.clientOf(TokenService).listTokens({ search: search ?? '', includeEnded: all, ...page });
         const pages = firstOf(Number.POSITIVE_INFINITY, ask, ({ tokens }) => tokens, 200);
@@ -52,7 +52,7 @@ export function tokenCommand({ connect }: CommandContext): Command {
     .description('Shows a token with its limits and recent usage.')
     .argument('<token>', 'id, beginning of an id, or label', idOrPrefix)
     .action(async (named: string, output: OutputFlags) => {
-      await using admin = await connect();
+      await using admin = await connect({ reads: true });
       await printMessage(output, TokenListingSchema, await findToken(admin, named), tokenText);
     });
   withOutput(token.command('issue').alias('create'))
@@ -63,8 +63,12 @@ export function tokenCommand({ connect }: CommandContext): Command {
         .default('service'),
     )
     .requiredOption('--label <text>', 'label, shown to the holder in /v1/usage: 1 to 100 characters on one line')
-    .option('--rpm <number>', 'requests per minute (default: unlimited)', wholeNumber(0, maxRequestsPerMinute))
-    .option('--tpd <number>', 'tokens per day (default: unlimited)', wholeNumber(0))
+    .option(
+      '--rpm <number>',
+      'requests per minute; 0 rejects every request (default: no limit)',
+      wholeNumber(0, maxRequestsPerMinute),
+    )
+    .option('--tpd <number>', 'tokens per day; 0 rejects every request (default: no limit)', wholeNumber(0))
     .option('--note <text>', 'note, visible to operators only')
     .option('--expires <when>', 'expiry: 30d, a day, or a time', comingMoment)
     .action(async ({ kind, label, rpm, tpd, note, expires, ...output }: IssueFlags) => {
@@ -75,7 +79,7 @@ export function tokenCommand({ connect }: CommandContext): Command {
       await printMessage(output, IssueTokenResponseSchema, issued, ({ tokenText: text }) => `${text}\n`);
       noteChange(
         admin,
-        `created ${issued.token?.tokenId} (${issued.token?.label}); copy it now; you won't see it again`,
+        `created ${issued.token?.tokenId} (${issued.token?.label}): ${limitsText(issued.token?.limits)}; copy it now; you won't see it again`,
       );
       if (issued.labelIsInUse) warnOfLabel(issued.token);
     });
@@ -84,8 +88,12 @@ export function tokenCommand({ connect }: CommandContext): Command {
     .description('Changes the given fields of a token.')
     .argument('<token>', 'id, beginning of an id, or label', idOrPrefix)
     .option('--label <text>', 'new label')
-    .option('--rpm <number>', 'requests per minute, or none for no limit', numberOrNone(0, maxRequestsPerMinute))
-    .option('--tpd <number>', 'tokens per day, or none for no limit', numberOrNone(0))
+    .option(
+      '--rpm <number>',
+      'requests per minute; 0 rejects every request, none removes the limit',
+      numberOrNone(0, maxRequestsPerMinute),
+    )
+    .option('--tpd <number>', 'tokens per day; 0 rejects every request, none removes the limit', numberOrNone(0))
     .option('--note <text>', 'note, visible to operators only')
     .option('--expires <when>', 'expiry: 30d, a day, a time, or never', (text) =>
       text === 'never' ? text : comingMoment(text),

@@ -23,7 +23,7 @@ export function usageCommand({ connect }: CommandContext): Command {
     .addOption(new Option('--by <what>', 'what to group rows by').choices(Object.keys(groupings)).default('day'))
     .option('--compare', 'also show the previous period of the same length')
     .action(async (flags: ReportFlags & OutputFlags) => {
-      await using admin = await connect();
+      await using admin = await connect({ reads: true });
       await reportUsage(admin, flags);
     });
   withFilters(withPeriod(usage.command('export')))
@@ -55,7 +55,7 @@ export function usageCommand({ connect }: CommandContext): Command {
     .option('--to <day>', 'last day (default: today)', (text) => localDay(text))
     .option('--repair', 'correct the sums from the events; safe while usage is being recorded')
     .action(async (flags: PeriodFlags & { readonly repair?: true }) => {
-      await using admin = await connect();
+      await using admin = await connect({ reads: !flags.repair });
       await reconcileUsage(admin, flags);
     });
   usage
@@ -65,7 +65,7 @@ export function usageCommand({ connect }: CommandContext): Command {
     )
     .option('--dry-run', 'show what would happen, change nothing')
     .action(async ({ dryRun = false }: { readonly dryRun?: boolean }) => {
-      await using admin = await connect();
+      await using admin = await connect({ reads: dryRun });
       await replayDeadLetters(admin.clientOf(UsageService), dryRun);
     });
   return usage;

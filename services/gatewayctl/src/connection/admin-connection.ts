@@ -9,6 +9,7 @@ import type { OfflineDatabase } from '@gateway/all-in-one/offline-admin';
 import { type Environment, readSettings } from '@gateway/config/env-reader';
 import { readTlsFiles } from '@gateway/config/transport-settings';
 import { UsageError } from '../failures.ts';
+import { note } from '../output/print.ts';
 import { type AdminAddress, readAdminAddress } from './admin-address.ts';
 import { findAdminToken } from './admin-token.ts';
 import { callTimeoutMs } from './deadlines.ts';
@@ -33,8 +34,10 @@ export interface RunningGateway {
 export type Connect = (options?: ConnectOptions) => Promise<AdminConnection>;
 
 interface ConnectOptions {
+  /** The command changes nothing: it creates no database. */
+  readonly reads?: boolean;
   /** The command needs data of a running gateway. */
-  readonly running?: true;
+  readonly running?: boolean;
   /** The command creates tokens, which needs the gateway's own key. */
   readonly issues?: true;
   /** The user wants the database itself, even if a gateway runs. */
@@ -47,7 +50,7 @@ interface ConnectOptions {
  * change in a database that the gateway does not use would have no effect.
  */
 export function connectTo(env: Environment): Connect {
-  return async ({ running = false, issues = false, offline = false } = {}) => {
+  return async ({ running = false, reads = false, issues = false, offline = false } = {}) => {
     if (running && offline) throw new UsageError('--offline: this command needs a running gateway.');
     const address = readAdminAddress(env);
     if (running || (address.isNamed && !offline)) return await connectToGateway(env, address);
@@ -57,17 +60,24 @@ export function connectTo(env: Environment): Connect {
       const sign = await signOfGateway(env, address, adminPort);
       if (sign !== undefined) throw new Error(`${sign}. ${adviceForSign}`);
     }
-    return await connectToDatabase(env, issues);
+    return await connectToDatabase(env, { reads, issues });
   };
 }
 
 const adviceForSign =
   'Set GATEWAY_ADMIN_URL to the address of its console, or use --offline to use the database of this environment.';
 
-/** @param issues the command creates tokens. */
-async function connectToDatabase(env: Environment, issues: boolean): Promise<AdminConnection> {
+async function connectToDatabase(
+  env: Environment,
+  options: { readonly reads: boolean; readonly issues: boolean },
+): Promise<AdminConnection> {
   const { openOfflineAdmin } = await import('@gateway/all-in-one/offline-admin');
-  const offline = await openOfflineAdmin(env, { issues });
+  const offline = await openOfflineAdmin(env, options);
+  if (offline.database.kind === 'none') {
+    note(
+      `no gateway runs on this machine, and there is no ${offline.database.description}. To use another gateway, set GATEWAY_ADMIN_URL to the address of its console, or GATEWAY_DATA to its folder.`,
+    );
+  }
   return {
     clientOf: (service) => createClient(service, offline.transport),
     database: offline.database,

@@ -21,16 +21,20 @@ it('has numbers as numbers, enums as words, times in ISO 8601, and null for what
       tokenId: 't',
       kind: 'service',
       label: '',
-      limits: { requestsPerMinute: null, tokensPerDay: 5_000_000_000 },
+      limits: { requestsPerMinute: null, tokensPerDay: 5_000_000_000, concurrentRequests: null, budget: null },
       createdAt: '2026-11-18T11:06:40.500Z',
       revokedAt: null,
       expiresAt: null,
       note: '',
       oldTextValidUntil: null,
       revision: 0,
+      access: null,
+      groupId: '',
+      group: null,
     },
     limits: null,
     tokensByDay: [1, 2],
+    groupName: '',
   });
 });
 

@@ -41,6 +41,15 @@ describe('a table', () => {
     expect(table.linesOf([{ id: 'd', count: 1, note: 'n' }])).toBe('d        1  n\n');
   });
 
+  it('is not as wide as its longest text in a pipe', () => {
+    const note = 'n'.repeat(200);
+    const text = new Table({ note: ({ note: of }: Row) => of, id: ({ id }: Row) => id }).linesOf([
+      { id: 'a', count: 1, note },
+      { id: 'b', count: 1, note: 'short' },
+    ]);
+    expect(text).toBe(`${'note'.padEnd(40)}  id\n${note}  a\n${'short'.padEnd(40)}  b\n`);
+  });
+
   it('takes several lines for a row in a narrow terminal, and cuts nothing', () => {
     onTerminal(40);
     const text = new Table({ ...columns, note: ({ note }: Row) => note }).linesOf([

@@ -54,10 +54,13 @@ export class Table<T> {
    * out, the last one first.
    */
   #layoutFor(rows: readonly (readonly Cell[])[]): Layout {
-    const widths = this.#columns.map(([name], index) =>
-      Math.max(...[name, ...rows.map((row) => row[index] ?? '')].map((cell) => [...textOf(cell)].length)),
-    );
     const terminal = (process.stdout.isTTY && process.stdout.columns) || Number.POSITIVE_INFINITY;
+    // In a pipe, one long text must not fill every other row with spaces.
+    const widest = Number.isFinite(terminal) ? Number.POSITIVE_INFINITY : widestPadding;
+    const widths = this.#columns.map(([name], index) => {
+      const lengths = [name, ...rows.map((row) => row[index] ?? '')].map((cell) => [...textOf(cell)].length);
+      return Math.min(widest, Math.max(...lengths));
+    });
     let shown = [...widths.keys()];
     for (const [index, [, { spare }]] of [...this.#columns.entries()].toReversed()) {
       if (spare && lineWidth(shown, widths) > terminal) shown = shown.filter((each) => each !== index);
@@ -72,6 +75,9 @@ export class Table<T> {
     return { widths, lines };
   }
 }
+
+/** An id fits. */
+const widestPadding = 40;
 
 interface Layout {
   readonly widths: readonly number[];

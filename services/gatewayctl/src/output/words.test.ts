@@ -1,5 +1,6 @@
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { expect, it } from 'vitest';
-import { bytesText, durationText, moneyText } from './words.ts';
+import { bytesText, durationText, moneyText, timeText, withNamedZone } from './words.ts';
 
 it.each([
   [0, '0.0 ms'],
@@ -31,4 +32,11 @@ it.each([
   [12_500_000n, '12.50 EUR'],
 ])('%s millionths are "%s"', (micros, text) => {
   expect(moneyText(micros, 'EUR')).toBe(text);
+});
+
+it('a time has the name of its zone, also within a text of the gateway', () => {
+  expect(timeText(timestampFromMs(Date.parse('2026-11-21T09:00:00.250Z')))).toBe('2026-11-21 09:00:00 UTC');
+  expect(withNamedZone('cooling until 2026-11-21T09:00:00.000Z after 429')).toBe(
+    'cooling until 2026-11-21 09:00:00 UTC after 429',
+  );
 });

@@ -30,13 +30,17 @@ export function enumWord(names: Readonly<Record<number, string>>, value: number)
   return (names[value] ?? 'unknown').toLowerCase();
 }
 
-/** A time to the second, in UTC as its Z says. JSON has the milliseconds. */
+/**
+ * A time to the second, with the name of its zone: "2026-11-21 09:00:00 UTC". Flags accept it as
+ * well. JSON has ISO 8601 with milliseconds.
+ */
 export function timeText(time: Timestamp | undefined, otherwise = ''): string {
-  return time === undefined
-    ? otherwise
-    : timestampDate(time)
-        .toISOString()
-        .replace(/\.\d+Z$/, 'Z');
+  return time === undefined ? otherwise : withNamedZone(timestampDate(time).toISOString());
+}
+
+/** A text of the gateway with its times as in the rest of the output. */
+export function withNamedZone(text: string): string {
+  return text.replaceAll(/(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(?:\.\d+)?Z/g, '$1 $2 UTC');
 }
 
 export function percent(fraction: number): string {

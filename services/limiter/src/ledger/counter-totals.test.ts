@@ -169,6 +169,30 @@ describe('totals of counters', () => {
     expect(dayTotal).toHaveBeenCalledTimes(5);
   });
 
+  it('are tried again although the clock was set back after the ledger failed', async () => {
+    dayTotal.mockRejectedValueOnce(new Error('down'));
+    clock.advanceMs(3_600_000);
+    expect(await totals.load(counterOf(key, day))).toBeUndefined();
+    clock.advanceMs(-3_600_000);
+    expect(await totals.load(counterOf(key, day))).toBeDefined();
+  });
+
+  it('are compared within two seconds of a late settle, although another limiter has just done so', async () => {
+    totals = open(10_000);
+    totals.start();
+    await totals.load(counterOf(key, day));
+    await pass(35);
+    recorded.add('late');
+    await totals.reload(counterOf(key, day));
+    await settle('late');
+    const pendingIds = vi.spyOn(store, 'pendingIds');
+    totals.noteLateSettle(counterOf(key, day));
+    await pass(2);
+    // Without a pause, so that no other limiter's comparison stands in for it.
+    expect(pendingIds).toHaveBeenLastCalledWith(counterOf(key, day), 0);
+    expect((await store.settle({ key, requestId: '', localDay: day, tokens: 0 })).usedTokens).toBe(1);
+  });
+
   it('are reloaded each second, before long, while very many requests are pending', async () => {
     totals = open(10_000);
     totals.start();

@@ -120,6 +120,16 @@ export class CounterTotals implements Disposable {
   }
 
   /**
+   * Called when a request was settled long after its end. If the ledger had recorded it before, the
+   * counter has it twice until the next comparison, so that follows soon.
+   */
+  noteLateSettle(counter: CounterName): void {
+    if (!this.covers(counter.key)) return;
+    this.noteUse(counter);
+    this.#reloadOften(counter, soonMs);
+  }
+
+  /**
    * Loads the ledger's total into a counter now. Undefined when the store or the ledger does not
    * answer, or when another limiter has just done so.
    */
@@ -175,8 +185,10 @@ export class CounterTotals implements Disposable {
     const reloadNext = async () => {
       for (const used of due) {
         used.dueAtMs = nowMs + this.#pauseMs(used);
-        // Other limiters pause until just before the next turn. They may have the counter in use.
-        const pauseMs = Math.floor(0.9 * Math.min(used.dueAtMs - nowMs, this.#parts.everyMs));
+        // Other limiters pause until just before the next turn. They may have the counter in use. What
+        // is known to be uncertain here does not wait for their pause.
+        const isUrgent = nowMs < used.oftenUntilMs;
+        const pauseMs = isUrgent ? 0 : Math.floor(0.9 * Math.min(used.dueAtMs - nowMs, this.#parts.everyMs));
         await this.reload(used.counter, { pauseMs }).catch(() => undefined);
       }
     };
@@ -184,10 +196,10 @@ export class CounterTotals implements Disposable {
     this.#isReloading = false;
   }
 
-  #reloadOften(counter: CounterName): void {
+  #reloadOften(counter: CounterName, forMs = 30_000): void {
     const nowMs = this.#parts.clock.nowMs();
     const used = this.#counterInUse(counter);
-    used.oftenUntilMs = nowMs + 30_000;
+    used.oftenUntilMs = Math.max(used.oftenUntilMs, nowMs + forMs);
     used.dueAtMs = nowMs + this.#pauseMs(used);
   }
 
@@ -213,8 +225,10 @@ export class CounterTotals implements Disposable {
   #mayTry(): boolean {
     if (this.#retryAtMs === undefined) return true;
     const nowMs = this.#parts.clock.nowMs();
-    if (nowMs < this.#retryAtMs) return false;
-    this.#retryAtMs = nowMs + 1_000;
+    const leftMs = this.#retryAtMs - nowMs;
+    // More is left than ever was: the clock was set back.
+    if (leftMs > 0 && leftMs <= retryAfterMs) return false;
+    this.#retryAtMs = nowMs + retryAfterMs;
     return true;
   }
 
@@ -227,7 +241,7 @@ export class CounterTotals implements Disposable {
       const included = new Set(total.includedIds);
       return { ...total, missingIds: requestIds.filter((id) => !included.has(id)) };
     } catch (thrown) {
-      this.#retryAtMs = clock.nowMs() + 1_000;
+      this.#retryAtMs = clock.nowMs() + retryAfterMs;
       metrics.loadFailures.inc();
       logger.warn({ reason: reasonOf(thrown) }, 'a total could not be loaded; counting from zero');
       return undefined;
@@ -249,6 +263,11 @@ export class CounterTotals implements Disposable {
     return { totalTokens: Number(unit === 'tokens' ? totalTokens : costMicros), includedIds };
   }
 }
+
+/** Long enough for another comparison if the first one finds no ledger. */
+const soonMs = 3_000;
+
+const retryAfterMs = 1_000;
 
 /** The check without a ledger for these keys. */
 function withoutLedger(check: Check, keys: ReadonlySet<string>): Check {

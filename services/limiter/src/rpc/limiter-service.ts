@@ -8,6 +8,7 @@ import {
   type Decision,
   daySpan,
   type RunningRequest,
+  settledCounters,
   slicesOf,
   subjectsOf,
 } from '@gateway/limits';
@@ -135,8 +136,10 @@ async function settle({ store, totals, clock }: Limiter, request: SettleRequest,
   if (isOver) return { usedTokens: request.tokens };
   const total = await store.settle({ ...terms, requestId, localDay, tokens, costMicros, ended });
   const ofKey = { key, groupKey: terms.group?.key, span: daySpan(localDay) };
-  const counted = subjectsOf(terms).flatMap((subject) => countersOf(subject, localDay));
-  for (const counter of terms.limits === undefined ? [ofKey, ...counted] : counted) totals.noteUse(counter);
+  for (const counter of settledCounters({ ...terms, localDay })) {
+    if (request.late) totals.noteLateSettle(counter);
+    else totals.noteUse(counter);
+  }
   // Loaded now, because otherwise the next admission would have to wait for it.
   const load = async (isMissing: boolean, counter: CounterName) => (isMissing ? totals.load(counter) : undefined);
   const [loaded] = await Promise.all([

@@ -308,6 +308,18 @@ describe('a store whose remote goes away', () => {
     expect(await watched.valueOf('pending_settles')).toBe(0);
   });
 
+  it('says which settles came late, because the ledger may have their requests', async () => {
+    const late: string[] = [];
+    store.store.onLateSettle(({ requestId }) => void late.push(requestId));
+    await settle('in time', 10);
+    remote.away = 'before the call';
+    await settle('late', 20);
+    expect(late).toEqual([]);
+    remote.away = 'no';
+    await vi.advanceTimersByTimeAsync(250);
+    expect(late).toEqual(['late']);
+  });
+
   it('replays what was settled during the hand-over right after it', async () => {
     remote.away = 'before the call';
     await admit('a');

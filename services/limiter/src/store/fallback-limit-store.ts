@@ -6,6 +6,7 @@ import {
   type LedgerTotal,
   type LimitStore,
   type ReloadedCounter,
+  type Settlement,
 } from '@gateway/limits';
 import type { Logger } from '@gateway/telemetry';
 import { type Clock, systemClock } from '@gateway/time';
@@ -43,6 +44,8 @@ export interface FallbackLimitStoreOptions extends Pick<LimiterConfig, 'failureM
 
 /** A shared store that may become unreachable. */
 export class FallbackLimitStore extends FallbackLimits<LimitStore> implements LimitStore {
+  #onLateSettle: (settlement: Settlement) => void = () => undefined;
+
   constructor({ metrics, logger, maxKept, ...options }: FallbackLimitStoreOptions) {
     super({
       ...options,
@@ -66,8 +69,13 @@ export class FallbackLimitStore extends FallbackLimits<LimitStore> implements Li
         decidedAlone: () => metrics.degraded.inc(),
         settlesWaiting: (count) => metrics.pendingSettles.set(count),
         settleDropped: () => metrics.droppedSettles.inc(),
+        settleReplayed: (settlement) => this.#onLateSettle(settlement),
       },
     });
+  }
+
+  onLateSettle(listener: (settlement: Settlement) => void): void {
+    this.#onLateSettle = listener;
   }
 
   /**

@@ -27,7 +27,8 @@ export function mapUpstreamError(answer: UpstreamErrorAnswer): AttemptFailure {
     meaning: meaning === 'limited' && limit.modelScoped ? 'model_limited' : meaning,
     capability: meaning === 'rejected' ? readCapability(error.text) : undefined,
     upstreamStatus: answer.status,
-    upstreamCode: error.code,
+    upstreamCode: error.passedCode,
+    names: error,
     retryAtMs: limit.retryAtMs,
   });
 }
@@ -39,10 +40,17 @@ export function mapUpstreamError(answer: UpstreamErrorAnswer): AttemptFailure {
 export function mapStreamError(event: unknown): AttemptFailure {
   const error = readProviderError(event);
   const meaning = meaningOf(error) ?? 'server_error';
-  return toAttemptFailure({ meaning, upstreamStatus: 0, upstreamCode: error.code, retryAtMs: undefined });
+  return toAttemptFailure({
+    meaning,
+    upstreamStatus: 0,
+    upstreamCode: error.passedCode,
+    names: error,
+    retryAtMs: undefined,
+  });
 }
 
-const outOfService: readonly ErrorMeaning[] = ['revoked_credential', 'disabled_account'];
+/** What a person must solve, whatever the status. */
+const ofAccount: readonly ErrorMeaning[] = ['no_credit', 'revoked_credential', 'disabled_account'];
 
 /**
  * Accounts that lack credit, a plan or a feature, are disabled, or exceed their spend limit are
@@ -55,7 +63,7 @@ const rejectedRule: StatusRule = [
   'unknown_model',
   'lacks_long_context',
   'refused_account',
-  ...outOfService,
+  ...ofAccount,
 ];
 
 /**
@@ -64,9 +72,9 @@ const rejectedRule: StatusRule = [
 export const statusRules: StatusRules = {
   byStatus: new Map<number, StatusRule>([
     [400, rejectedRule],
-    [401, ['refused_account', ...outOfService]],
-    [402, ['refused_account']],
-    [403, ['refused_account', 'lacks_long_context', ...outOfService]],
+    [401, ['refused_account', ...ofAccount]],
+    [402, ['refused_account', 'no_credit']],
+    [403, ['refused_account', 'lacks_long_context', ...ofAccount]],
     // Something that the request refers to may no longer exist: a thread or a file.
     [404, ['rejected', 'unknown_model', 'network']],
     // A proxy on the way requires authentication.
@@ -89,8 +97,9 @@ export const statusRules: StatusRules = {
 interface ProviderError {
   readonly type: string | undefined;
   readonly text: string;
-  /** A code that client libraries act on. Undefined for any other. */
   readonly code: string | undefined;
+  /** A code that client libraries act on. Undefined for any other. */
+  readonly passedCode: string | undefined;
 }
 
 /**
@@ -103,7 +112,8 @@ function readProviderError(value: unknown): ProviderError {
   return {
     type: asString(error.type),
     text: asString(error.message) ?? '',
-    code: code !== undefined && passedCodes.has(code) ? code : undefined,
+    code,
+    passedCode: code !== undefined && passedCodes.has(code) ? code : undefined,
   };
 }
 
@@ -150,7 +160,7 @@ export const meanings: ReadonlyMap<string, ErrorMeaning> = new Map([
   ['request_too_large', 'too_large'],
   ['authentication_error', 'refused_account'],
   ['permission_error', 'refused_account'],
-  ['billing_error', 'refused_account'],
+  ['billing_error', 'no_credit'],
   // It may also concern a thread or file that the request names: the text shows which.
   ['not_found_error', 'unknown_model'],
   ['rate_limit_error', 'limited'],

@@ -11,7 +11,7 @@ import { startPoolProbe } from '../health/pool-health.ts';
 import type { Broker } from './broker.ts';
 import { exhaustedText, skipReasonText } from './explain-model.ts';
 import { type Asking, affinityIdOf, readCandidate } from './read-candidates.ts';
-import type { CandidateView, Chosen, Examination, Selection, SelectionRequest } from './select-account.ts';
+import type { CandidateView, Chosen, Selection, SelectionRequest } from './select-account.ts';
 import { askAnyway, maxPerCaller, selectAccount } from './select-account.ts';
 import { settleAttempt } from './settle-attempt.ts';
 
@@ -60,27 +60,32 @@ async function leaseNext(broker: Broker, request: LeaseRequest) {
   for (let mayAttempt = false; ; ) {
     const asked = { affinityKey, caller, labelSets, features, attempts, overtakenIds };
     const selection = await selectOneOf(broker, candidates, asked);
-    const skipped = skippedAccounts(selection.examinations);
+    const skipped = () => skippedAccounts(selection.examinations);
     if (selection.kind === 'exhausted') {
       for (const pool of new Set(candidates.map((candidate) => candidate.pool.name))) {
         broker.metrics.exhausted.inc({ pool });
       }
       const result = { case: 'exhausted' as const, value: { retryAt: retryAtOf(selection) } };
-      return { result, reason: exhaustedText(selection.examinations), skipped };
+      return { result, reason: exhaustedText(selection.examinations), skipped: skipped() };
     }
     if (selection.kind === 'unavailable') {
       const lack = selection.lack === undefined ? Lack.UNSPECIFIED : lacks[selection.lack];
-      return { result: { case: 'unavailable' as const, value: { lack, retryAt: retryAtOf(selection) } }, skipped };
+      return {
+        result: { case: 'unavailable' as const, value: { lack, retryAt: retryAtOf(selection) } },
+        skipped: skipped(),
+      };
     }
     mayAttempt ||= takeAttempt(broker, attempts);
-    if (!mayAttempt) return { result: { case: 'unavailable' as const, value: {} }, reason: noAttemptLeft, skipped };
+    if (!mayAttempt)
+      return { result: { case: 'unavailable' as const, value: {} }, reason: noAttemptLeft, skipped: skipped() };
     const leaseId = newLeaseId(caller);
     if (await takeLease(broker, selection, { leaseId, features, caller })) {
       const stale = staleBindingOf(selection);
       const { pool } = selection.candidate.candidate;
       if (stale !== undefined) await broker.store.unbind(affinityIdOf(pool.name, affinityKey), stale);
       const lease = leaseOf(selection, leaseId, settings);
-      return { result: { case: 'lease' as const, value: lease }, reason: selection.reason, skipped };
+      const others = skippedAccounts(selection.examinations, selection);
+      return { result: { case: 'lease' as const, value: lease }, reason: selection.reason, skipped: others };
     }
     overtakenIds.push(selection.view.account.id);
   }
@@ -105,11 +110,13 @@ function leaseOf({ candidate, view }: Chosen, leaseId: string, { leaseTtlMs }: P
   };
 }
 
-function skippedAccounts(examinations: readonly Examination[]) {
-  return examinations.flatMap(({ candidate: { candidate }, examined }) => {
-    const { pool, model } = candidate;
+/** The leased account is not one of them, even if it was chosen in spite of a reason to skip it. */
+function skippedAccounts(examinations: Selection['examinations'], chosen?: Chosen) {
+  return examinations.flatMap(({ candidate: of, examined }) => {
+    const { pool, model } = of.candidate;
     const groups = new Map<string, { count: number; readonly names: string[] }>();
-    for (const { skipReason, view } of examined) {
+    const others = of === chosen?.candidate ? examined.filter((each) => each.view !== chosen.view) : examined;
+    for (const { skipReason, view } of others) {
       if (skipReason === undefined) continue;
       const reason = `${skipReasonText(skipReason, false)}${errorText(skipReason, view.health)}`;
       const group = groups.get(reason) ?? { count: 0, names: [] };

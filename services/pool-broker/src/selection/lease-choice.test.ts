@@ -101,6 +101,16 @@ describe('an answer to Acquire', () => {
     });
   });
 
+  it('does not name the leased account as skipped, if it was asked in spite of a reason to skip it', async () => {
+    broker = openOnly([sampleAccount('responses', 'one'), sampleAccount('responses', 'off', { state: 'disabled' })]);
+    const report = { result: AttemptResult.MODEL_UNAVAILABLE };
+    await broker.report({ attempt: { lease: leaseOf(await acquire()), report } });
+    const again = await acquire();
+    expect(again.reason).toBe('although no account is known to support what the request needs');
+    expect(leaseOf(again).accountId).toBe('responses/one');
+    expect(again.skipped.map(({ names }) => names)).toEqual([['off']]);
+  });
+
   it('says that accounts are busy, not only limited', async () => {
     broker = openOnly([sampleAccount('responses', 'one', { maxConcurrency: 1 })]);
     await acquire();

@@ -81,7 +81,7 @@ async function changeAccountHealth(broker: Broker, ended: Ended): Promise<void> 
     return next;
   });
   if (changed && problem !== undefined) broker.metrics.accountDisabled(ended.pool, problem.kind);
-  if (changed && isFirstRefusal) broker.metrics.credentialRefused(ended.accountId, ended.report.upstreamStatus);
+  if (changed && isFirstRefusal) broker.metrics.accountRefused(ended.accountId, ended.report);
 }
 
 /** Whether its present credential makes the account pause, or is tested after such a pause. */

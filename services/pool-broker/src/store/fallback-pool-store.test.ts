@@ -92,6 +92,20 @@ describe('a shared store that goes away', () => {
     expect(await store.settleLease('a', { ...lease, leaseId: 'one' })).toBeUndefined();
   });
 
+  it('does not count leases that ended at another replica', async () => {
+    const { clock, shared, store } = storesOf();
+    const other = withFallback(shared, clock, () => undefined);
+    const lease = { pool: 'p', model: 'm', caller: 'c', leaseTtlMs: ttlMs, accountId: 'a', maxConcurrency: 2 };
+    for (const leaseId of ['one', 'two', 'three', 'four']) {
+      expect(await store.takeLease({ ...lease, leaseId })).toBe(true);
+      if (leaseId !== 'four') await other.settleLease('a', { ...lease, leaseId });
+    }
+    await store.readAccounts(['a'], ttlMs);
+    shared.away = true;
+    expect((await store.readAccounts(['a'], ttlMs))[0]?.inFlight).toBe(1);
+    expect(await store.takeLease({ ...lease, leaseId: 'five' })).toBe(true);
+  });
+
   it('finds leases renewed that were taken before it went, and again once it is back', async () => {
     const { clock, shared, store } = storesOf();
     const request = { pool: 'p', model: 'm', caller: 'c', leaseTtlMs: ttlMs, accountId: 'a', maxConcurrency: 1 };
@@ -124,6 +138,17 @@ describe('a shared store that goes away', () => {
     for (let n = 0; n < 5; n++) await store.readAccounts(['a'], ttlMs);
     expect([shared.calls, faults.length]).toEqual([1, 1]);
     clock.advanceMs(1_000);
+    await store.readAccounts(['a'], ttlMs);
+    expect(shared.calls).toBe(2);
+  });
+
+  it('is called again although the clock was set back', async () => {
+    const { clock, shared, store } = storesOf();
+    shared.away = true;
+    clock.advanceMs(3_600_000);
+    await store.readAccounts(['a'], ttlMs);
+    shared.away = false;
+    clock.advanceMs(-3_600_000);
     await store.readAccounts(['a'], ttlMs);
     expect(shared.calls).toBe(2);
   });

@@ -45,7 +45,9 @@ export function withFallback(shared: PoolStore, clock: Clock, onFallback: (throw
   let awayUntilMs = Number.NEGATIVE_INFINITY;
 
   async function sharedOr<T>(ask: () => Promise<T>, alone: () => T | Promise<T>): Promise<T> {
-    if (clock.nowMs() < awayUntilMs) return alone();
+    const leftMs = awayUntilMs - clock.nowMs();
+    // More is left than ever was: the clock was set back.
+    if (leftMs > 0 && leftMs <= retryAfterMs) return alone();
     try {
       return await ask();
     } catch (thrown) {
@@ -80,8 +82,10 @@ export function withFallback(shared: PoolStore, clock: Clock, onFallback: (throw
       const read = async () => {
         await shareChanges();
         const records = await shared.readAccounts(accountIds, leaseTtlMs);
-        for (const [at, { health }] of records.entries()) {
-          await snapshot.changeHealth(accountIds[at] ?? '', () => health);
+        for (const [at, { health, inFlight }] of records.entries()) {
+          const accountId = accountIds[at] ?? '';
+          await snapshot.changeHealth(accountId, () => health);
+          snapshot.limitLeases(accountId, inFlight);
         }
         return records;
       };

@@ -82,6 +82,17 @@ export class MemoryPoolStore implements PoolStore {
     return this.#leases.has(leaseId);
   }
 
+  /**
+   * Ends the oldest leases of an account beyond this number. The replica that learned that they had
+   * ended is another one.
+   */
+  limitLeases(accountId: string, most: number): void {
+    const surplus = (this.#inFlight.get(accountId) ?? 0) - most;
+    if (surplus <= 0) return;
+    const ofAccount = this.#leases.values().filter((lease) => lease.accountId === accountId);
+    for (const lease of ofAccount.take(surplus).toArray()) this.#end(lease);
+  }
+
   async renewLease(renewal: LeaseRenewal) {
     const { leaseId, leaseTtlMs } = renewal;
     this.#expireLeases(leaseTtlMs);

@@ -5,7 +5,7 @@ import { mapStreamError } from './map-upstream-error.ts';
 describe('mapStreamError', () => {
   it.each([
     ['rate_limit_exceeded', AttemptResult.RATE_LIMITED, 'pool_exhausted'],
-    ['insufficient_quota', AttemptResult.RATE_LIMITED, 'pool_exhausted'],
+    ['insufficient_quota', AttemptResult.UNAUTHORIZED, 'providers_unavailable'],
     ['usage_limit_reached', AttemptResult.RATE_LIMITED, 'pool_exhausted'],
     ['usage_not_included', AttemptResult.UNAUTHORIZED, 'providers_unavailable'],
     ['server_error', AttemptResult.SERVER_ERROR, 'providers_unavailable'],

@@ -11,7 +11,7 @@ const nowMs = 1_795_132_800_000;
 describe('mapUpstreamError', () => {
   it.each([
     [429, { code: 'rate_limit_exceeded' }, RATE_LIMITED, 'pool_exhausted'],
-    [429, { code: 'insufficient_quota' }, RATE_LIMITED, 'pool_exhausted'],
+    [429, { code: 'insufficient_quota' }, UNAUTHORIZED, 'providers_unavailable'],
     [429, { type: 'usage_limit_reached' }, RATE_LIMITED, 'pool_exhausted'],
     [429, { type: 'usage_not_included' }, UNAUTHORIZED, 'providers_unavailable'],
     [429, { code: 'slow_down' }, OVERLOADED, 'providers_unavailable'],
@@ -23,7 +23,8 @@ describe('mapUpstreamError', () => {
     [403, { code: 'unsupported_country_region_territory' }, NETWORK_ERROR, 'providers_unavailable'],
     [400, { code: 'context_length_exceeded' }, REJECTED, 'upstream_rejected'],
     [400, { code: 'unsupported_value', type: 'invalid_request_error' }, REJECTED, 'upstream_rejected'],
-    [400, { code: 'insufficient_quota' }, RATE_LIMITED, 'pool_exhausted'],
+    [400, { code: 'insufficient_quota' }, UNAUTHORIZED, 'providers_unavailable'],
+    [429, { code: 'billing_hard_limit_reached' }, UNAUTHORIZED, 'providers_unavailable'],
     [413, {}, REJECTED, 'upstream_rejected'],
     [422, {}, REJECTED, 'upstream_rejected'],
     [404, { code: 'model_not_found', type: 'invalid_request_error' }, MODEL_UNAVAILABLE, 'model_not_found'],

@@ -28,6 +28,7 @@ export function mapUpstreamError(answer: UpstreamErrorAnswer): AttemptFailure {
   return toAttemptFailure({
     meaning: isOfAccount ? 'limited' : meaning,
     upstreamStatus: answer.status,
+    names: error,
     retryAtMs: readRetryAt(answer, error.resetsAtMs),
   });
 }
@@ -44,13 +45,15 @@ export function mapStreamError(holder: unknown, { nowMs, exhaustedUntilMs }: Str
   return toAttemptFailure({
     meaning: meaning === 'model_limited' && exhaustedUntilMs !== undefined ? 'limited' : meaning,
     upstreamStatus: 0,
+    names: error,
     retryAtMs: error.resetsAtMs ?? exhaustedUntilMs,
   });
 }
 
 type StreamQuotas = Pick<EventQuotas, 'nowMs' | 'exhaustedUntilMs'>;
 
-const outOfService: readonly ErrorMeaning[] = ['revoked_credential', 'disabled_account'];
+/** What a person must solve, whatever the status. */
+const ofAccount: readonly ErrorMeaning[] = ['no_credit', 'revoked_credential', 'disabled_account'];
 
 /** What may be wrong besides the request itself, although the status blames the request. */
 const rejectedRule: StatusRule = [
@@ -59,7 +62,7 @@ const rejectedRule: StatusRule = [
   'unknown_model',
   'limited',
   'refused_account',
-  ...outOfService,
+  ...ofAccount,
 ];
 
 /**
@@ -68,10 +71,10 @@ const rejectedRule: StatusRule = [
 export const statusRules: StatusRules = {
   byStatus: new Map<number, StatusRule>([
     [400, rejectedRule],
-    [401, ['refused_account', ...outOfService]],
-    [402, ['refused_account', 'limited', ...outOfService]],
+    [401, ['refused_account', ...ofAccount]],
+    [402, ['refused_account', 'limited', ...ofAccount]],
     // A project without access to a model is also refused with 403.
-    [403, ['refused_account', ...closerRejections, 'unknown_model', 'network', 'limited', ...outOfService]],
+    [403, ['refused_account', ...closerRejections, 'unknown_model', 'network', 'limited', ...ofAccount]],
     // Something that the request refers to may no longer exist: an item, an answer or a file.
     [404, [...rejectedRule, 'network']],
     // A proxy on the way requires authentication.
@@ -79,19 +82,11 @@ export const statusRules: StatusRules = {
     [408, ['timeout']],
     [409, ['conflict', ...closerRejections]],
     [410, ['unknown_model', ...closerRejections]],
-    [413, ['too_large', ...closerRejections, 'limited', 'refused_account', ...outOfService]],
+    [413, ['too_large', ...closerRejections, 'limited', 'refused_account', ...ofAccount]],
     [422, rejectedRule],
     [
       429,
-      [
-        'limited',
-        'model_limited',
-        ...closerRejections,
-        'unknown_model',
-        'refused_account',
-        'overloaded',
-        ...outOfService,
-      ],
+      ['limited', 'model_limited', ...closerRejections, 'unknown_model', 'refused_account', 'overloaded', ...ofAccount],
     ],
     [529, ['overloaded', 'limited', 'model_limited']],
   ]),
@@ -108,6 +103,8 @@ interface ProviderError {
    * backend.
    */
   readonly codes: readonly string[];
+  readonly code: string | undefined;
+  readonly type: string | undefined;
   /** Empty: none. */
   readonly text: string;
   /** The part of the request that the error concerns; undefined when it names none. */
@@ -124,9 +121,11 @@ interface ProviderError {
 export function readProviderError(value: unknown, nowMs: number): ProviderError {
   const holder = asObject(value) ?? {};
   const error = asObject(holder.error) ?? asObject(holder.detail) ?? holder;
-  const codes = [asString(error.code), asString(error.type)].filter((code) => code !== undefined);
+  const code = asString(error.code);
+  const type = asString(error.type);
+  const codes = [code, type].filter((each) => each !== undefined);
   const text = asString(error.message) ?? asString(holder.detail) ?? '';
-  return { codes, text, param: asString(error.param), resetsAtMs: readReset(error, nowMs) };
+  return { codes, code, type, text, param: asString(error.param), resetsAtMs: readReset(error, nowMs) };
 }
 
 /**
@@ -144,10 +143,11 @@ function meaningOf({ codes, text, param }: ProviderError, uncoded?: ErrorMeaning
 
 /** The codes of each meaning. */
 const codesByMeaning: Readonly<Partial<Record<ErrorMeaning, readonly string[]>>> = {
-  limited: ['usage_limit_reached', 'insufficient_quota', 'billing_hard_limit_reached'],
+  limited: ['usage_limit_reached'],
   // A limit of an API key applies per model.
   model_limited: ['rate_limit_exceeded'],
   refused_account: ['usage_not_included', 'invalid_api_key', 'token_expired'],
+  no_credit: ['insufficient_quota', 'billing_hard_limit_reached'],
   revoked_credential: ['token_invalidated', 'token_revoked'],
   disabled_account: ['account_deactivated', 'deactivated_workspace'],
   overloaded: ['server_is_overloaded', 'slow_down', 'overloaded_error'],

@@ -203,6 +203,12 @@ export declare const RemoveAccountResponseSchema: GenMessage<RemoveAccountRespon
  * @generated from message gateway.admin.v1.ProbeAccountsRequest
  */
 export declare type ProbeAccountsRequest = Message<"gateway.admin.v1.ProbeAccountsRequest"> & {
+  /**
+   * "<pool>/<name>". Empty: every account.
+   *
+   * @generated from field: repeated string account_ids = 1;
+   */
+  accountIds: string[];
 };
 
 /**
@@ -392,7 +398,7 @@ export declare const AccountService: GenService<{
     output: typeof RemoveAccountResponseSchema;
   },
   /**
-   * Asks the provider of every account for its model list, with the account's own credential, and
+   * Asks the providers of accounts for their model lists, with each account's own credential, and
    * says what came. Providers do not charge for it. Changes no account. Audited.
    *
    * @generated from rpc gateway.admin.v1.AccountService.ProbeAccounts

@@ -233,6 +233,14 @@ export declare type SettleRequest = Message<"gateway.limiter.v1.SettleRequest"> 
    * @generated from field: gateway.limiter.v1.Limits limits = 8;
    */
   limits?: Limits | undefined;
+
+  /**
+   * Sent later than at the end of the request, because the limiter was away. The ledger may have
+   * recorded the request already, so the limiter compares its counters with the ledger soon.
+   *
+   * @generated from field: bool late = 9;
+   */
+  late: boolean;
 };
 
 /**

@@ -657,8 +657,10 @@ export declare type AttemptReport = Message<"gateway.pool.v1.AttemptReport"> & {
   feature: string;
 
   /**
-   * Why the provider did not answer, for operators: "connection refused by 10.0.0.7:443". At most
-   * 200 characters, never text of the provider. Empty: the result and the status say it.
+   * Why the attempt failed, for operators: "connection refused by 10.0.0.7:443",
+   * "invalid_request_error, code unsupported_value, param temperature". At most 200 characters. Of
+   * the provider's text only the type, code and param of its error, if they are short names; never
+   * its message. Empty: the result and the status say it.
    *
    * @generated from field: string cause = 9;
    */

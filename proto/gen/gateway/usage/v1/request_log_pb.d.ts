@@ -306,7 +306,7 @@ export declare type LoggedAttempt = Message<"gateway.usage.v1.LoggedAttempt"> & 
   cancelReason: CancelReason;
 
   /**
-   * Why the provider did not answer, as in AttemptReport. For operators only. Empty: the result and
+   * Why the attempt failed, as in AttemptReport. For operators only. Empty: the result and
    * the status say it, or the entry is of an older version.
    *
    * @generated from field: string cause = 15;

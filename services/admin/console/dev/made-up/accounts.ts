@@ -1,5 +1,5 @@
 import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect';
-import type { AccountService } from '@gateway/proto/admin/v1/account_service_pb.js';
+import { type AccountService, ProbeResult } from '@gateway/proto/admin/v1/account_service_pb.js';
 import { AccountUse } from '@gateway/proto/pool/v1/account_pb.js';
 import { invalid } from './invalid.ts';
 import { uses } from './pools.ts';
@@ -30,4 +30,11 @@ export const accountService: Partial<ServiceImpl<typeof AccountService>> = {
   },
   replaceCredential: ({ accountId }) => ({ account: { id: accountId } }),
   removeAccount: () => ({}),
+  probeAccounts: ({ accountIds }) => ({
+    probes: accountIds.map((accountId) =>
+      accountId.endsWith('/team-b')
+        ? { accountId, result: ProbeResult.FAILED, upstreamStatus: 401, cause: '401 from the provider', durationMs: 40 }
+        : { accountId, result: ProbeResult.SUCCEEDED, upstreamStatus: 200, modelCount: 14, durationMs: 84 },
+    ),
+  }),
 };

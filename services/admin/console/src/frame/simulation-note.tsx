@@ -2,6 +2,12 @@ import { useQuery } from '@connectrpc/connect-query';
 import { PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
 import { Status } from '../ui/status.tsx';
 
+/** The names of the pools whose provider is simulated. */
+export function useSimulatedPools(): readonly string[] {
+  const { data } = useQuery(PoolService.method.listPools, {}, { staleTime: 60_000 });
+  return (data?.overview?.pools ?? []).flatMap(({ pool }) => (pool?.simulated ? [pool.name] : []));
+}
+
 /** Says on every page that a simulator answers, so that no one takes its answers for real ones. */
 export function SimulationNote() {
   const { data } = useQuery(PoolService.method.listPools, {}, { staleTime: 60_000 });

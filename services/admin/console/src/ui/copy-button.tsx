@@ -2,6 +2,7 @@ import { Button } from './button.tsx';
 import { useNotify } from './notice.tsx';
 
 interface CopyButtonProps {
+  /** Copied as it is: a text of whole lines ends with one line break. */
   readonly text: string;
   /** The kind of the text: "request id". */
   readonly what: string;

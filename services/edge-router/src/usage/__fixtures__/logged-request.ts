@@ -29,7 +29,7 @@ export class LoggedRequest {
   read(model = 'gateway/sterk', tokenId = 't'): this {
     this.entry.onAuthenticated(tokenId);
     this.entry.onAdmitted();
-    this.entry.onModel(model, true);
+    this.entry.onBodyRead(model, true);
     return this;
   }
 

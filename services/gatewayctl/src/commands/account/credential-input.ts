@@ -2,7 +2,8 @@ import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { type Command, Option } from 'commander';
 import { UsageError } from '../../failures.ts';
-import { commaList, readNamedFile } from '../flags.ts';
+import { commaList } from '../comma-list.ts';
+import { readNamedFile } from '../flags.ts';
 
 /** Standard input, which may be a terminal. */
 type SecretInput = Readable & { readonly isTTY?: boolean };

@@ -1,13 +1,13 @@
 import { accountErrorText, areAllFailing, isFailing } from '@gateway/presentation/account-error-text';
 import { unreadableListRemedy } from '@gateway/presentation/failure-remedy';
+import { probeText } from '@gateway/presentation/probe-text';
 import { unservedPools } from '@gateway/presentation/unserved-pools';
 import { type AccountProbe, ProbeResult } from '@gateway/proto/admin/v1/account_service_pb.js';
 import type { PoolStatus } from '@gateway/proto/admin/v1/pool_service_pb.js';
 import { type Account, AccountState, AttemptResult, ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
-import { countText } from '../../output/words.ts';
+import { countText, durationText } from '../../output/words.ts';
 import { pauseText } from '../pool.ts';
 import { type Finding, fine, note, warning, wrong } from './finding.ts';
-import { probeText } from './probe-text.ts';
 
 /** The attention list already has pools that run short, and accounts that fail. */
 export function poolFindings(pools: readonly PoolStatus[]): readonly Finding[] {
@@ -50,7 +50,7 @@ function capacityFindings({ pool, accounts, pauses }: PoolStatus): readonly Find
 export function probeFindings(probes: readonly AccountProbe[], accounts: readonly Account[]): readonly Finding[] {
   return probes.map((probe) => {
     const { accountId, result, cause } = probe;
-    const text = `${accountId}: ${probeText(probe)}`;
+    const text = `${accountId}: ${probeText(probe, { duration: durationText })}`;
     const known = accounts.find(({ id }) => id === accountId);
     if (result === ProbeResult.SUCCEEDED && known?.cooldowns.some(isAfterRefusal)) return accepted(text, accountId);
     if ([ProbeResult.SUCCEEDED, ProbeResult.SKIPPED].includes(result)) return fine('accounts', text);

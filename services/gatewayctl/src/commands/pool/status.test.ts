@@ -93,7 +93,7 @@ describe('gatewayctl pool status', () => {
       /available +3\/10 +50 % +5h 50 %, resets in 3 h; 5h_opus of opus-\* 75 %, resets in 3 h +refreshed by hand$/,
     );
     expect(lines.find((line) => line.startsWith('team-b'))).toMatch(
-      /cooling +0\/10 +0 % .*cooling until 2026-11-21T13:00:00Z after rate_limited \(reset named by the provider\)$/,
+      /cooling +0\/10 +0 % .*cooling until 2026-11-21 13:00:00 UTC after rate_limited \(reset named by the provider\)$/,
     );
   });
 
@@ -104,7 +104,7 @@ describe('gatewayctl pool status', () => {
     const { lines } = await printed([busy], { pauses });
     expect(lines.slice(0, 3)).toEqual([
       'pool responses: 1 of 1 account available',
-      '  paused until 2026-11-21T13:00:00Z: the provider is overloaded for gpt-5.5',
+      '  paused until 2026-11-21 13:00:00 UTC: the provider is overloaded for gpt-5.5',
       '  paused; one request is testing whether the provider has recovered: no account is available (too many server errors in a row)',
     ]);
   });
@@ -112,13 +112,15 @@ describe('gatewayctl pool status', () => {
   it('names the feature that an account is passed over for', async () => {
     const cooldown = { feature: 'context-1m-*', reason: AttemptResult.FEATURE_UNAVAILABLE, until: in_(1) };
     const { lines } = await printed([{ ...busy, cooldowns: [cooldown] }]);
-    expect(lines.join('\n')).toContain('cooling for context-1m-* until 2026-11-21T13:00:00Z after feature_unavailable');
+    expect(lines.join('\n')).toContain(
+      'cooling for context-1m-* until 2026-11-21 13:00:00 UTC after feature_unavailable',
+    );
   });
 
   it('says when a pool is used up at the present rate, or that it is not, and that it may be more than is known', async () => {
     const { lines } = await printed([busy], { forecasts: [endsIn(2), endsIn(2 / 3, '5h_opus', 'opus-*')] });
-    expect(lines[1]).toBe('  quotas: 5h quota used up at 2026-11-21T14:00:00Z (in 2 h) at the current rate');
-    expect(lines[2]).toMatch(/^ {2}opus-\*: 5h_opus quota used up at 2026-11-21T12:40:00/);
+    expect(lines[1]).toBe('  quotas: 5h quota used up at 2026-11-21 14:00:00 UTC (in 2 h) at the current rate');
+    expect(lines[2]).toMatch(/^ {2}opus-\*: 5h_opus quota used up at 2026-11-21 12:40:00 UTC/);
     const idle = await printed([busy], { forecasts: [{ pool: 'responses', outlook: QuotaOutlook.LASTS }] });
     expect(idle.lines[1]).toBe('  quotas: do not run out at the current rate');
     expect((await printed([{ ...busy, windows: [] }])).lines[1]).toMatch(/quotas: no forecast/);

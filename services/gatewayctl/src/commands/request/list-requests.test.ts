@@ -10,7 +10,7 @@ const at = (requestId: string, ms: number) => movedRequest({ requestId, received
 describe('gatewayctl request list', () => {
   it('has a line for each request, as the log gives them', async () => {
     const { lines } = await commandLineOver([at('d', 4), at('c', 3)]).line.run('request', 'list');
-    expect(lines.slice(1).map((line) => line.split(/\s+/)[1])).toEqual(['d', 'c']);
+    expect(lines.slice(1).map((line) => line.split(/\s{2,}/)[1])).toEqual(['d', 'c']);
     expect(lines[1]).toContain('responses/team-a → responses/team-b');
     expect(lines[1]).toContain('completed 200 (failed over)');
     expect(lines[1]).toMatch(/ ci +\/v1\/chat\/completions +gateway\/sterk /);
@@ -32,7 +32,7 @@ describe('gatewayctl request list', () => {
       '--status',
       'failed-over',
       '--since',
-      '2026-11-20T09:00:00Z',
+      '2026-11-20 09:00:00 UTC',
     );
     await line.run('request', 'list', '--status', '5xx');
     const search = { model: 'm', accountId: 'p/a', endpoint: '/v1/messages', filter: RequestFilter.MOVED };
@@ -69,7 +69,7 @@ describe('gatewayctl request list', () => {
 describe('gatewayctl request tail', () => {
   it('has a line for each request as it ends, and counts those left out', async () => {
     const { lines, notes } = await commandLineOver([at('d', 4), at('c', 3)]).line.run('request', 'tail');
-    expect(lines.map((line) => line.split(/\s+/)[1])).toEqual(['request', 'd', 'c']);
+    expect(lines.map((line) => line.split(/\s{2,}/)[1])).toEqual(['request', 'd', 'c']);
     expect(notes).toBe('2 more ended at the same time (not shown)');
     const json = await commandLineOver([at('d', 4), at('c', 3)]).line.run('request', 'tail', '-o', 'json');
     expect(json.lines.map((line) => JSON.parse(line).request.requestId)).toEqual(['d', 'c']);

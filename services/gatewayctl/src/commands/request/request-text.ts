@@ -4,6 +4,7 @@ import {
   attemptResultText,
   hasFailedOver,
   noAccountText,
+  noModelText,
   skippedTexts,
   verdictText,
   type Wording,
@@ -17,7 +18,7 @@ import {
 } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { LedgerOutcome, type UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { type Cell, type Color, type Columns, factSheet, Table } from '../../output/table.ts';
-import { durationText, enumWord, timeText } from '../../output/words.ts';
+import { durationText, enumWord, timeText, withNamedZone } from '../../output/words.ts';
 
 /**
  * A request for people: its facts, its way from account to account, and the reasons.
@@ -36,7 +37,8 @@ export function requestText(request: RequestLogged, tokenLabel: string, loggedAt
   const verdict = sentences.length === 0 ? verdictText(request, wording) : '';
   if (verdict !== '') sentences.push(`${verdict}\n`);
   const table = attempts.length === 0 ? '' : new Table(attemptColumns).linesOf([...attempts.entries()]);
-  return [headText(request, tokenLabel, loggedAt), table, sentences.join('')].filter((part) => part !== '').join('\n');
+  const explained = withNamedZone(sentences.join(''));
+  return [headText(request, tokenLabel, loggedAt), table, explained].filter((part) => part !== '').join('\n');
 }
 
 /** The ledger's record of a request, which has less than the log had. */
@@ -85,7 +87,7 @@ function headText(request: RequestLogged, tokenLabel: string, loggedAt: Timestam
     received: timeText(receivedAt, 'unknown'),
     token: tokenLabel === '' ? tokenId : `${tokenLabel} (${tokenId})`,
     endpoint,
-    model: model || 'unknown: the body was not read',
+    model: model || noModelText(request),
     ended: endingCell(request),
     tokens: usage === undefined ? 'none recorded' : tokensText(usage),
     cost:

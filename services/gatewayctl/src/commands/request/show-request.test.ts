@@ -32,7 +32,7 @@ describe('gatewayctl request', () => {
     expect(text).toMatch(/^1 +responses\/team-a +gpt-5\.5 +rate_limited +429 +2\.0 ms +– +120 ms$/m);
     expect(text).toMatch(/^2 +responses\/team-b +gpt-5\.5 +succeeded +200 +123 ms +217 ms +2\.0 s$/m);
     expect(text).toContain(
-      '1. Sent to responses/team-a (because its session is bound to it). The provider rate limited the account (429); the account is available again at 2026-11-21T11:00:00Z.',
+      '1. Sent to responses/team-a (because its session is bound to it). The provider rate limited the account (429); the account is available again at 2026-11-21 11:00:00 UTC.',
     );
     expect(text).toContain(
       '2. Sent to responses/team-b (as the only eligible account). The provider answered. The gateway resent it without the feature that the provider rejected (encrypted_reasoning). Skipped: 4 of responses for gpt-5.5: cooling after 429.',
@@ -52,7 +52,7 @@ describe('gatewayctl request', () => {
     );
     expect(exhausted).toContain('failed 429 pool_exhausted');
     expect(exhausted).toContain(
-      'No account served it: all eligible accounts are rate limited, the first until 2026-11-21T11:00:00Z.',
+      'No account served it: all eligible accounts are rate limited, the first until 2026-11-21 11:00:00 UTC.',
     );
     const away = { cause: NoAccountCause.BROKER_AWAY, asked: 1, answered: 1_001 };
     expect(await textOf(movedRequest({ ...failed, noAccount: away }))).toContain('did not answer within 1.0 s');
@@ -97,7 +97,7 @@ describe('gatewayctl request', () => {
     };
     const refused = { ending: RequestEnding.REFUSED, status: 429, moved: false, attempts: [], refusal };
     expect(await textOf(movedRequest(refused))).toContain(
-      'The token reached its limit of requests per minute. Retry at 2026-11-21T11:00:00Z or later.',
+      'The token reached its limit of requests per minute. Retry at 2026-11-21 11:00:00 UTC or later.',
     );
   });
 

@@ -29,7 +29,12 @@ function commandLine(answerOf: (request: ReconcileDayRequest) => Answer) {
       },
     }),
   );
-  return { line, run: (...args: string[]) => line.run('usage', 'reconcile', '--to', '2026-11-20', ...args), asked };
+  return {
+    line,
+    run: (...args: string[]) =>
+      line.run('usage', 'reconcile', ...(args.includes('--to') ? [] : ['--to', '2026-11-20']), ...args),
+    asked,
+  };
 }
 
 describe('gatewayctl usage reconcile', () => {

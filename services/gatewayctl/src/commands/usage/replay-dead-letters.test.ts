@@ -23,7 +23,7 @@ describe('gatewayctl usage replay-dead-letters', () => {
   it('lists remaining dead letters with the reason, and sums up all pages', async () => {
     const { lines, notes } = await commandLine().line.run('usage', 'replay-dead-letters');
     expect(lines).toEqual([
-      'ab12  2026-11-18T11:06:40Z  localDay is not a day',
+      'ab12  2026-11-18 11:06:40 UTC  localDay is not a day',
       '2 recorded, 1 already in the ledger and deleted, 1 still dead letters.',
     ]);
     expect(notes).toBe('2 dead letters read');

@@ -6,7 +6,8 @@ import { useChange } from '../../api/change.ts';
 import { Button } from '../../ui/button.tsx';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { ProblemNote } from '../../ui/state.tsx';
-import { changesOf, useWords, usualCredentialKind } from './account-words.ts';
+import { CheckOutcome, useAccountCheck } from './account-check.tsx';
+import { changesOf, isPausedAfterRefusal, useWords, usualCredentialKind } from './account-words.ts';
 import {
   type CredentialDraft,
   CredentialFields,
@@ -19,12 +20,22 @@ type Asked =
   | { readonly kind: 'use'; readonly use: AccountUse; readonly seen: AccountUse }
   | { readonly kind: 'credential' | 'remove' };
 
-/** The actions on an account. Each asks for confirmation. */
+/** The actions on an account. Those that change it ask for confirmation. */
 export function AccountActions({ account }: { readonly account: Account }) {
   const [asked, setAsked] = useState<Asked>();
   const close = () => setAsked(undefined);
+  const check = useAccountCheck();
   return (
     <div className="account-actions">
+      <Button
+        kind="quiet"
+        aria-label={`Check now: ${account.id}`}
+        title="Asks the provider for its model list, free of charge"
+        busy={check.busy}
+        onClick={() => check.check(account.id)}
+      >
+        Check now
+      </Button>
       {changesOf(account).map((use) => (
         <Button
           key={use}
@@ -49,6 +60,9 @@ export function AccountActions({ account }: { readonly account: Account }) {
           </Button>
         </>
       )}
+      <CheckOutcome check={check}>
+        {isPausedAfterRefusal(account) && 'The account pauses until you enable it, or the gateway asks again.'}
+      </CheckOutcome>
       {asked?.kind === 'use' && <ConfirmUse account={account} use={asked.use} seen={asked.seen} onClose={close} />}
       {asked?.kind === 'credential' && <ReplaceCredential account={account} onClose={close} />}
       {asked?.kind === 'remove' && <ConfirmRemove account={account} onClose={close} />}

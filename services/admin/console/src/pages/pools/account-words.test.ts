@@ -81,10 +81,21 @@ describe('the state of an account', () => {
   });
 
   it('can be changed to every other state', () => {
-    expect(changesOf({ state: AccountState.AVAILABLE, use: ACTIVE })).toEqual([DRAINING, DISABLED]);
-    expect(changesOf({ state: AccountState.DISABLED, use: ACTIVE })).toEqual([ACTIVE, DRAINING, DISABLED]);
-    expect(changesOf({ state: AccountState.DRAINING, use: DRAINING })).toEqual([ACTIVE, DISABLED]);
-    expect(changesOf({ state: AccountState.DISABLED, use: DISABLED })).toEqual([ACTIVE]);
+    expect(changesOf({ state: AccountState.AVAILABLE, use: ACTIVE, cooldowns: [] })).toEqual([DRAINING, DISABLED]);
+    expect(changesOf({ state: AccountState.DISABLED, use: ACTIVE, cooldowns: [] })).toEqual([
+      ACTIVE,
+      DRAINING,
+      DISABLED,
+    ]);
+    expect(changesOf({ state: AccountState.DRAINING, use: DRAINING, cooldowns: [] })).toEqual([ACTIVE, DISABLED]);
+    expect(changesOf({ state: AccountState.DISABLED, use: DISABLED, cooldowns: [] })).toEqual([ACTIVE]);
+  });
+
+  it('can be enabled while it pauses because its provider refused it', () => {
+    const pausedAfter = (reason: AttemptResult) =>
+      changesOf({ state: AccountState.COOLING, use: ACTIVE, cooldowns: [create(CooldownSchema, { reason })] });
+    expect(pausedAfter(AttemptResult.UNAUTHORIZED)).toEqual([ACTIVE, DRAINING, DISABLED]);
+    expect(pausedAfter(AttemptResult.RATE_LIMITED)).toEqual([DRAINING, DISABLED]);
   });
 });
 

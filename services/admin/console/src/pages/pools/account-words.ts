@@ -118,12 +118,22 @@ export function remedyOf(account: Pick<Account, 'id' | 'source' | 'lastError'>):
 }
 
 /** The changes of its use that an operator can make, from the current use. */
-export function changesOf({ use, state }: Pick<Account, 'use' | 'state'>): readonly AccountUse[] {
+export function changesOf({
+  use,
+  state,
+  cooldowns,
+}: Pick<Account, 'use' | 'state' | 'cooldowns'>): readonly AccountUse[] {
   if (use === AccountUse.DISABLED) return [AccountUse.ACTIVE];
   if (use === AccountUse.DRAINING) return [AccountUse.ACTIVE, AccountUse.DISABLED];
-  // Its provider took it out of service: enabling it clears that.
-  const again = state === AccountState.DISABLED ? [AccountUse.ACTIVE] : [];
+  // Its provider took it out of service, or refused it: enabling it clears that.
+  const isRefused = state === AccountState.DISABLED || isPausedAfterRefusal({ cooldowns });
+  const again = isRefused ? [AccountUse.ACTIVE] : [];
   return [...again, AccountUse.DRAINING, AccountUse.DISABLED];
+}
+
+/** Whether an account pauses because its provider refused it, which a probe does not end. */
+export function isPausedAfterRefusal({ cooldowns }: Pick<Account, 'cooldowns'>): boolean {
+  return cooldowns.some(({ reason }) => reason === AttemptResult.UNAUTHORIZED);
 }
 
 /** When the quotas of a pool run out. */

@@ -18,11 +18,12 @@ interface AddAccountProps {
   readonly overview: PoolOverview;
   /** The pool of the page. Empty: all pools. */
   readonly pool: string;
+  readonly onAdded: (accountId: string) => void;
   readonly onClose: () => void;
 }
 
 /** Adds an account to the database. */
-export function AddAccount({ overview: { pools }, pool, onClose }: AddAccountProps) {
+export function AddAccount({ overview: { pools }, pool, onAdded, onClose }: AddAccountProps) {
   const names = pools.map((status) => status.pool?.name ?? '');
   const [draft, setDraft] = useState({ pool: pool || (names[0] ?? ''), name: '', models: '', maxConcurrency: '' });
   const kindIn = (name: string) =>
@@ -31,7 +32,10 @@ export function AddAccount({ overview: { pools }, pool, onClose }: AddAccountPro
   const { run, busy, problem } = useChange(AccountService.method.addAccount, {
     alsoRefresh: [PoolService],
     notice: ({ account }) => `${account?.id} was added.`,
-    onDone: onClose,
+    onDone: ({ account }) => {
+      onClose();
+      if (account !== undefined) onAdded(account.id);
+    },
   });
   const field = fieldsOf(draft, setDraft, problem);
   /** Another pool may expect another kind, unless the operator chose one. */

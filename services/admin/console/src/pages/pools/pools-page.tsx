@@ -9,6 +9,7 @@ import { Page, Panel } from '../../frame/page.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Empty, Failure, Loading } from '../../ui/state.tsx';
 import { Table } from '../../ui/table.tsx';
+import { CheckOutcome, useAccountCheck } from './account-check.tsx';
 import { AddAccount } from './add-account.tsx';
 import { ExplainModel } from './explain-model.tsx';
 import { PoolPanel } from './pool-panel.tsx';
@@ -22,6 +23,7 @@ export function PoolsPage() {
   const { pool = '' } = useParams();
   const { may } = useSigned();
   const [adding, setAdding] = useState(false);
+  const check = useAccountCheck();
   const { data: overview, connection } = useLive(
     PoolService.method.watchPools,
     { pool },
@@ -40,6 +42,11 @@ export function PoolsPage() {
       }
       actions={mayChange && overview !== undefined && <Button onClick={() => setAdding(true)}>Add account</Button>}
     >
+      {check.accountId !== '' && (
+        <div className="added-account">
+          <code>{check.accountId}</code> was added. <CheckOutcome check={check} />
+        </div>
+      )}
       {overview !== undefined ? (
         <Pools overview={overview} only={pool} />
       ) : connection.state === 'refused' || connection.state === 'lost' ? (
@@ -48,7 +55,7 @@ export function PoolsPage() {
         <Loading what="pools" />
       )}
       {adding && overview !== undefined && (
-        <AddAccount overview={overview} pool={pool} onClose={() => setAdding(false)} />
+        <AddAccount overview={overview} pool={pool} onAdded={check.check} onClose={() => setAdding(false)} />
       )}
     </Page>
   );

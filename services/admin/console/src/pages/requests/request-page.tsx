@@ -5,6 +5,7 @@ import {
   formatCountOf,
   formatMoney,
   hasFailedOver,
+  noModelText,
   noUsageText,
   verdictText,
 } from '@gateway/presentation';
@@ -63,7 +64,7 @@ function MayRun({ requestId }: { readonly requestId: string }) {
   return (
     <div role="status">
       <Empty title="This request is still running, or the id is unknown.">
-        The log has requests when they end. This page looks again by itself.{' '}
+        The log has requests when they end. This page looks again for a quarter of an hour; reload it to look later.{' '}
         <Link to={requestsLink({ id: requestId })}>Search for ids that begin with it</Link>
       </Empty>
     </div>
@@ -122,7 +123,7 @@ function Summary({ request, tokenLabel }: { readonly request: RequestLogged; rea
           <Link to={`/tokens/${tokenId}`}>{tokenLabel || tokenId}</Link>
         </Fact>
         <Fact name="Model">
-          {model === '' ? 'unknown (the body was not read)' : <code>{model}</code>} at <code>{endpoint}</code>
+          {model === '' ? noModelText(request) : <code>{model}</code>} at <code>{endpoint}</code>
         </Fact>
         <AnswererFact answerer={answererOf(request, undefined)} />
       </dl>

@@ -12,10 +12,13 @@ export function useRequest(text: string) {
     RequestService.method.getRequest,
     { requestId: text },
     {
-      retry: (failures, error) => isToCome(text, error, Date.now()) || (failures < 2 && mayPass(error)),
-      retryDelay: againMs,
-      refetchInterval: ({ state: { data } }) =>
-        data !== undefined && data.request === undefined && isRecent(text, Date.now()) ? againMs : false,
+      retry: (failures, error) =>
+        (failures < mostTries && isToCome(text, error, Date.now())) || (failures < 2 && mayPass(error)),
+      retryDelay: waitMs,
+      refetchInterval: ({ state: { data, dataUpdateCount } }) =>
+        data !== undefined && data.request === undefined && isRecent(text, Date.now()) && dataUpdateCount < mostTries
+          ? waitMs(dataUpdateCount)
+          : false,
     },
   );
   const mayRun = failureCount >= tries && isToCome(text, failureReason, Date.now());
@@ -30,6 +33,14 @@ export function isToCome(text: string, error: unknown, nowMs: number): boolean {
   return ConnectError.from(error).code === Code.NotFound && isRecent(text, nowMs);
 }
 
+/**
+ * How long to wait after so many tries: at first a moment, later half a minute. A mistyped id looks
+ * like that of a running request.
+ */
+export function waitMs(tries: number): number {
+  return Math.min(30_000, againMs * 1.5 ** tries);
+}
+
 function isRecent(text: string, nowMs: number): boolean {
   const [, high = '', low = ''] =
     /([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/i.exec(text) ?? [];
@@ -40,5 +51,7 @@ function isRecent(text: string, nowMs: number): boolean {
 const againMs = 750;
 /** After so many failed tries, the page says that the request may still run. */
 const tries = 3;
+/** After so many, about as long as the longest answer usually takes, the page no longer asks. */
+export const mostTries = 40;
 /** Clocks differ, and answers take time. */
 const longestMs = 3_600_000;

@@ -51,7 +51,7 @@ function SettingsOfClients({ listed }: { readonly listed: ListPoolsResponse }) {
             <span className="faint">
               {shown.file === '' ? 'Shell' : <code>{shown.file}</code>}, with the token in <code>GATEWAY_TOKEN</code>
             </span>
-            <CopyButton text={shown.text} what={`settings for ${shown.client}`} />
+            <CopyButton text={`${shown.text}\n`} what={`settings for ${shown.client}`} />
           </figcaption>
           <CodeBlock label={`Settings for ${shown.client}`} text={shown.text} />
           {shown.note !== '' && <p className="faint">{shown.note}</p>}

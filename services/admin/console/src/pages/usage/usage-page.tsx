@@ -2,6 +2,7 @@ import { navigate } from 'wouter/use-browser-location';
 import { useSearchParams } from '../../frame/address.ts';
 import { Link } from '../../frame/link.tsx';
 import { Page } from '../../frame/page.tsx';
+import { useSimulatedPools } from '../../frame/simulation-note.tsx';
 import { Choice } from '../../ui/choice.tsx';
 import { CheckField, TextField } from '../../ui/field.tsx';
 import { localDayOf } from '../../ui/time.tsx';
@@ -15,6 +16,7 @@ export function UsagePage() {
   const [params] = useSearchParams();
   const question = questionOf(params, localDayOf(Date.now()));
   const problem = periodProblem(question);
+  const simulated = useSimulatedPools();
   const { token, model, account, group } = question;
   const only = Object.entries({ token, model, account, group }).filter(([, value]) => value !== '');
   return (
@@ -29,6 +31,11 @@ export function UsagePage() {
             </span>
           ))}
           <Link to={usageLink({ ...question, token: '', model: '', account: '', group: '' })}>Clear filters</Link>
+        </p>
+      )}
+      {simulated.length > 0 && (
+        <p className="faint">
+          Includes what simulated providers answered: {simulated.join(', ')}. Grouped by account, their rows are marked.
         </p>
       )}
       {problem === undefined && <UsageReport question={question} />}
@@ -59,6 +66,7 @@ function Controls({ question, problem }: ControlsProps) {
       />
       <TextField
         label="First day"
+        hint={`${question.firstDay} in reports`}
         type="date"
         max={today}
         value={question.firstDay}
@@ -67,6 +75,7 @@ function Controls({ question, problem }: ControlsProps) {
       />
       <TextField
         label="Last day"
+        hint={`${question.lastDay} in reports`}
         type="date"
         max={today}
         value={question.lastDay}

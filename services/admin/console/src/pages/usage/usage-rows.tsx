@@ -2,6 +2,7 @@ import { formatCount, formatMoney } from '@gateway/presentation';
 import type { UsageRow } from '@gateway/proto/admin/v1/usage_service_pb.js';
 import { accountLink } from '../../frame/address.ts';
 import { Link } from '../../frame/link.tsx';
+import { useSimulatedPools } from '../../frame/simulation-note.tsx';
 import { Empty } from '../../ui/state.tsx';
 import { Bar } from '../../ui/status.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
@@ -30,6 +31,9 @@ export function UsageRows({ question, rows, measure, currency }: UsageRowsProps)
         <Bar share={amountOf(row) / most} label={`${measure.label}, relative to the largest row`} tone="info" />
       ),
     },
+    ...(measure.label === 'Tokens'
+      ? [{ label: 'Total', align: 'end' as const, render: (row: UsageRow) => measure.format(amountOf(row)) }]
+      : []),
     { label: 'Requests', align: 'end', render: ({ usage }) => formatCount(usage?.totals?.requests ?? 0) },
     { label: 'Input', align: 'end', render: ({ usage }) => formatCount(usage?.totals?.inputTokens ?? 0) },
     { label: 'Cached', align: 'end', render: ({ usage }) => formatCount(usage?.totals?.cachedTokens ?? 0) },
@@ -89,6 +93,7 @@ function before(measure: Measure): Column<UsageRow> {
 
 /** The key of a row, with a link to details. */
 function Key({ row: { usage, tokenLabel }, question }: { readonly row: UsageRow; readonly question: UsageQuestion }) {
+  const simulated = useSimulatedPools();
   if (usage === undefined) return null;
   const { localDay, tokenId, provider, model, accountId, groupId } = usage;
   switch (question.by) {
@@ -100,7 +105,10 @@ function Key({ row: { usage, tokenLabel }, question }: { readonly row: UsageRow;
       return accountId === '' ? (
         <span className="faint">No account recorded</span>
       ) : (
-        <Link to={accountLink(accountId)}>{accountId}</Link>
+        <>
+          <Link to={accountLink(accountId)}>{accountId}</Link>
+          {simulated.includes(accountId.split('/')[0] ?? '') && <span className="faint"> simulated</span>}
+        </>
       );
     case 'group':
       return groupId === '' ? <span className="faint">No group</span> : groupId;

@@ -16,6 +16,6 @@ describe('what came of a probe', () => {
     [{ result: ProbeResult.NOT_ASKED, cause: noCredential }, noCredential],
     [{ result: ProbeResult.SKIPPED, cause: 'the account is disabled' }, 'not asked, because the account is disabled'],
   ])('is said in a few words: %j', (probe, text) => {
-    expect(probeText(create(AccountProbeSchema, probe))).toBe(text);
+    expect(probeText(create(AccountProbeSchema, probe), { duration: (ms) => `${ms} ms` })).toBe(text);
   });
 });

@@ -1,0 +1,122 @@
+import { describe, expect, it } from 'vitest';
+import { requestKinds } from '../../faults/load/request-kinds.ts';
+import type { ClientRequest, ClientToken } from '../clients/client.ts';
+import { brokenPromises } from './checkers.ts';
+import type { Evidence, LedgerRow, Note } from './evidence.ts';
+
+const startMs = Date.UTC(2026, 10, 30, 11);
+const token: ClientToken = { tokenId: 'one', text: 'text one', requestsPerMinute: 2, clients: 1 };
+const [chat, messages] = ['chat, Messages, whole', 'messages, whole'].map((name) => {
+  const kind = requestKinds.find((each) => each.name === name);
+  if (kind === undefined) throw new Error(`no ${name}`);
+  return kind;
+}) as [ClientRequest['kind'], ClientRequest['kind']];
+
+const request = (number: number, changes: Partial<ClientRequest> = {}): ClientRequest => {
+  const sentAtMs = changes.sentAtMs ?? startMs + number * 40_000;
+  const id = { client: 'client', marker: `marker-${number}`, requestId: `request-${number}`, edge: 'edge-1' };
+  const ended = { sentAtMs, headAtMs: sentAtMs + 10, endedAtMs: sentAtMs + 20, status: 200, view: 'whole' as const };
+  return { ...id, ...ended, token, text: token.text, kind: messages, obeyed: false, ...changes };
+};
+const row = (number: number, changes: Partial<LedgerRow> = {}): LedgerRow => ({
+  ...{ requestId: `request-${number}`, tokenId: 'one', localDay: '2026-11-30', model: 'claude-sonnet-5' },
+  ...{ inputTokens: 10, outputTokens: 5, estimated: false, outcome: 'completed', ...changes },
+});
+const note = (second: number, changes: Partial<Note> = {}): Note => ({
+  ...{ atMs: startMs + second * 1_000, edges: 0, limiters: 0, wasAnyAway: false, couldCompare: true },
+  ...{ wereBrokersUp: true, localDay: '2026-11-30', counterTokens: new Map<string, number>(), ...changes },
+});
+
+/** Three requests that are answered and recorded as promised. */
+const good: Evidence = {
+  ...{ requests: [1, 2, 3].map((number) => request(number)), rows: [1, 2, 3].map((number) => row(number)) },
+  ...{ attempts: new Map(), dailyTokens: new Map([['one', 45]]), counterTokens: new Map([['one', 45]]) },
+  ...{ localDay: '2026-11-30', clocksOffByMs: 0, unreportedLeases: [], reportsGivenUp: 0, leases: new Map() },
+  ...{ activeRequests: new Map(), undelivered: new Map(), settledTwice: [], redisLosses: [], mayBeLost: new Map() },
+  ...{ memoryLosses: [], staleTokens: [], endedTexts: [], limitChanges: [] },
+  fileChanges: [{ atMs: startMs, hasClaude: true }],
+  ...{ sizesAtStart: new Map([['edge-1 open', 0]]), sizes: new Map([['edge-1 open', 0]]) },
+  ...{ notes: Array.from({ length: 200 }, (_, second) => note(second)), lostAloneAtMs: [], uncaught: [] },
+};
+const brokenBy = (changes: Partial<Evidence>) => brokenPromises({ ...good, ...changes }).map(({ checker }) => checker);
+const also = (...more: readonly ClientRequest[]) => ({ requests: [...good.requests, ...more] });
+const refused = { status: 429, view: 'refused', code: 'rate_limit_exceeded' } as const;
+
+describe('the checkers', () => {
+  it('find nothing where every promise is kept', () => {
+    expect(brokenBy({})).toEqual([]);
+  });
+
+  it.each<[string, string, Partial<Evidence>]>([
+    ['minuteLimit', 'three requests in a minute', { ...rowsFor(4, 5), ...also(...twoMoreIn(startMs + 121_000)) }],
+    [
+      'minuteLimit',
+      'a request beyond a limit that was lowered long before',
+      { limitChanges: [{ tokenId: 'one', requestsPerMinute: 1, askedAtMs: startMs, answeredAtMs: startMs }] },
+    ],
+    ['ledgerOnce', 'a request without a row', { rows: [row(1), row(2)], ...sums(30) }],
+    ['ledgerOnce', 'a request with two rows', { rows: [...good.rows, row(3)], ...sums(60) }],
+    ['ledgerOnce', 'a row of no request', { rows: [...good.rows, row(9)], ...sums(60) }],
+    ['countsAgree', 'a counter that differs', { counterTokens: new Map([['one', 46]]) }],
+    ['countsAgree', 'daily sums that differ', { dailyTokens: new Map([['one', 46]]) }],
+    ['countsAgree', 'a row on another day', { rows: [row(1), row(2), row(3, { localDay: '2026-12-01' })] }],
+    ['countsAgree', 'tokens that were added twice', { settledTwice: [{ requestId: 'request-1', tokens: 15 }] }],
+    [
+      'countsAgree',
+      'a counter that is ahead for four seconds',
+      { notes: [1, 2, 3, 4, 5].map((second) => note(second, { counterTokens: new Map([['one', 99]]) })) },
+    ],
+    ['oneAnswer', 'an answer with a fault', also(request(4, { ...refused, problem: 'two ends' }))],
+    ['oneAnswer', 'an error that nothing caught', { uncaught: ['edge-1: Error'] }],
+    ['obedientClient', 'a client that is refused although it waited', also(request(4, { ...refused, obeyed: true }))],
+    ['leasesReturn', 'a lease that did not expire', { leases: new Map([['pool/a', 1]]) }],
+    ['leasesReturn', 'a lease whose end is not reported', { unreportedLeases: ['lease'] }],
+    ['nothingWaits', 'a request without an end', also(unended(4))],
+    ['nothingWaits', 'usage that is not delivered', { undelivered: new Map([['nats-1', 1]]) }],
+    ['memoryReturns', 'a gauge that stays up', { sizes: new Map([['edge-1 open', 1]]) }],
+    ['tokenChanges', 'a valid token that is refused', also(request(4, { status: 401, view: 'refused' }))],
+    ['tokenChanges', 'a token that was revoked', { endedTexts: [{ text: token.text, atMs: startMs + 5_000 }] }],
+    ['reloadsApply', 'a class that was removed', withChat(200, false)],
+    ['reloadsApply', 'a class that is not found', withChat(404, true)],
+    ['noSecrets', 'an answer with an account', also(request(4, { ...refused, leaked: 'messages/a' }))],
+  ])('%s finds %s', (checker, _what, changes) => {
+    expect(brokenBy(changes)).toEqual([checker]);
+  });
+
+  it('excuse a counter that is ahead while the ledger can’t be asked', () => {
+    const ahead = { couldCompare: false, counterTokens: new Map([['one', 99]]) };
+    expect(brokenBy({ notes: [1, 2, 3, 4, 5].map((second) => note(second, ahead)) })).toEqual([]);
+  });
+
+  it('excuse usage that a power failure may lose', () => {
+    expect(brokenBy({ rows: [row(1), row(2)], ...sums(30), mayBeLost: new Map([['request-3', 15]]) })).toEqual([]);
+  });
+});
+
+function unended(number: number): ClientRequest {
+  const { endedAtMs: _, ...rest } = request(number, refused);
+  return rest;
+}
+
+function sums(tokens: number): Partial<Evidence> {
+  return { dailyTokens: new Map([['one', tokens]]), counterTokens: new Map([['one', tokens]]) };
+}
+
+function rowsFor(...numbers: readonly number[]): Partial<Evidence> {
+  return { rows: [1, 2, 3, ...numbers].map((number) => row(number)), ...sums(15 * (3 + numbers.length)) };
+}
+
+function twoMoreIn(sentAtMs: number): readonly ClientRequest[] {
+  return [4, 5].map((number) => request(number, { sentAtMs: sentAtMs + number }));
+}
+
+function withChat(status: number, hasClaude: boolean): Partial<Evidence> {
+  const asked = request(3, {
+    kind: chat,
+    status,
+    ...(status === 404 ? { view: 'refused', code: 'model_not_found' } : {}),
+  });
+  const requests = [request(1), request(2), asked];
+  const rows = status === 404 ? { rows: [row(1), row(2)], ...sums(30) } : {};
+  return { requests, ...rows, fileChanges: [{ atMs: startMs, hasClaude }] };
+}
