@@ -91,7 +91,7 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     name: 'a settle that is repeated counts twice',
     file: memoryLimits,
-    before: '!day.pending.has(requestId) && this.#isNew(',
+    before: '!known.isPending(requestId) && this.#isNew(',
     after: '(() => true)(',
     checker: 'countsAgree',
     runs: [
@@ -116,16 +116,16 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     name: 'the limit is one too high',
     file: 'libs/limits/src/decide.ts',
-    before: 'requests.count < requestsPerMinute ? -Infinity',
-    after: 'requests.count <= requestsPerMinute ? -Infinity',
+    before: 'requests.count >= requestsPerMinute) {',
+    after: 'requests.count > requestsPerMinute) {',
     checker: 'minuteLimit',
     runs: quiet,
   },
   {
     name: 'a refused client gets too early a time to return',
     file: 'libs/limits/src/decide.ts',
-    before: '(requests.freeingMs ?? nowMs) + WINDOW_MS;',
-    after: '(requests.freeingMs ?? nowMs) + WINDOW_MS - 2_000;',
+    before: '(requests.freeingMs ?? nowMs) + WINDOW_MS }',
+    after: '(requests.freeingMs ?? nowMs) + WINDOW_MS - 2_000 }',
     checker: 'obedientClient',
     runs: [
       ['1', '0.1', 'none'],
