@@ -19,6 +19,9 @@ export type * from './usage-schema.ts';
 export interface Database {
   readonly tokens: TokensTable;
   readonly token_groups: TokenGroupsTable;
+  readonly people: PeopleTable;
+  readonly device_grants: DeviceGrantsTable;
+  readonly person_sessions: PersonSessionsTable;
   readonly sequences: SequencesTable;
   readonly usage_events: UsageEventsTable;
   readonly usage_daily: UsageDailyTable;
@@ -79,6 +82,66 @@ export interface TokensTable {
   readonly concurrent_requests: Generated<number | null>;
   readonly allowed_models: Generated<string | null>;
   readonly account_labels: Generated<string | null>;
+  /** The person whose token it is. Null: an operator issued it. */
+  readonly person_id: Generated<string | null>;
+}
+
+/** People whom the OpenID Connect provider has authenticated. */
+export interface PeopleTable {
+  readonly person_id: string;
+  /** Unique together. */
+  readonly issuer: string;
+  readonly subject: string;
+  /** Empty: unknown or not verified. */
+  readonly email: string;
+  readonly name: string;
+  /** The group of the person's tokens. Null: none. */
+  readonly group_id: string | null;
+  readonly created_at_ms: number;
+  readonly last_seen_at_ms: number;
+  /** Null: the person may sign in. */
+  readonly disabled_at_ms: number | null;
+}
+
+export type StoredGrantState = 'pending' | 'approved' | 'denied' | 'used';
+
+/** Device grants (RFC 8628). Rows are removed soon after they expire. */
+export interface DeviceGrantsTable {
+  /** Lower-case hex of HMAC-SHA-256(key, code), as for tokens. */
+  readonly device_code_hash: string;
+  readonly user_code_hash: string;
+  readonly state: StoredGrantState;
+  readonly surface: string;
+  readonly client: string;
+  readonly address: string;
+  /** The person who approved it. */
+  readonly person_id: string | null;
+  readonly created_at_ms: number;
+  readonly expires_at_ms: number;
+  /** When the client last polled. 0: never. */
+  readonly polled_at_ms: number;
+}
+
+/**
+ * Sessions of people's clients. The texts of their tokens are derived from the seed, the generation
+ * and a key that is not in the database.
+ */
+export interface PersonSessionsTable {
+  readonly session_id: string;
+  readonly person_id: string;
+  /** The personal token of the session. */
+  readonly token_id: string;
+  /** 32 random bytes in base64url. */
+  readonly seed: string;
+  readonly hash_key_id: string;
+  /** Each refresh adds one. */
+  readonly generation: number;
+  readonly rotated_at_ms: number;
+  readonly surface: string;
+  readonly client: string;
+  readonly address: string;
+  readonly created_at_ms: number;
+  readonly ended_at_ms: number | null;
 }
 
 export type StoredBudgetPeriod = 'day' | 'week' | 'month';

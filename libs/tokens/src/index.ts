@@ -12,4 +12,4 @@ export {
   type TokenLimits,
 } from './token-rules.ts';
 export type { TokenTextKind } from './token-text.ts';
-export { createTokenText, parseTokenText, tokenSha256 } from './token-text.ts';
+export { createTokenText, parseTokenText, tokenSha256, tokenTextFrom } from './token-text.ts';

@@ -11,8 +11,22 @@ export type TokenTextKind = 'service' | 'personal' | 'operator';
  * are letters, digits or `_`, so that a double click selects the whole token.
  */
 export function createTokenText(kind: TokenTextKind): string {
-  const body = `gw_${letterOfKind[kind]}_${Array.from({ length: randomLength }, randomCharacter).join('')}`;
-  return body + checksumOf(body);
+  return textOf(kind, Array.from({ length: randomLength }, randomCharacter).join(''));
+}
+
+/**
+ * The token text of a secret: always the same, and as hard to guess. @param secret at least 32
+ * bytes.
+ */
+export function tokenTextFrom(kind: TokenTextKind, secret: Buffer): string {
+  if (secret.length < 32) throw new RangeError('A token text is derived from at least 32 bytes.');
+  let rest = BigInt(`0x${secret.toString('hex')}`);
+  let characters = '';
+  for (let place = 0; place < randomLength; place++) {
+    characters += alphabet.charAt(Number(rest % alphabetLength));
+    rest /= alphabetLength;
+  }
+  return textOf(kind, characters);
 }
 
 /**
@@ -36,6 +50,13 @@ const checksumLength = 6;
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const letterOfKind = { service: 's', personal: 'p', operator: 'a' } as const satisfies Record<TokenTextKind, string>;
 const form = /^(gw_([spa])_[0-9A-Za-z]{30})([0-9A-Za-z]{6})$/;
+
+const alphabetLength = BigInt(alphabet.length);
+
+function textOf(kind: TokenTextKind, characters: string): string {
+  const body = `gw_${letterOfKind[kind]}_${characters}`;
+  return body + checksumOf(body);
+}
 
 function randomCharacter(): string {
   return alphabet.charAt(randomInteger(alphabet.length));
