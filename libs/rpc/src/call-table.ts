@@ -2,6 +2,7 @@ import type { PeerCertificate } from 'node:tls';
 import type { DescMethod, DescService } from '@bufbuild/protobuf';
 import { AdapterService } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { GroupService, IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { PersonService, SignInService } from '@gateway/proto/identity/v1/person_service_pb.js';
 import { LimiterOperatorService, LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import {
   CredentialService,
@@ -24,6 +25,7 @@ export const callTable: Readonly<Record<string, readonly DescMethod[]>> = {
   'edge-router': [
     IdentityService.method.resolve,
     IdentityService.method.watchChanges,
+    ...methodsOf(SignInService),
     limiter.admit,
     limiter.settle,
     limiter.reserve,
@@ -53,6 +55,7 @@ export const callTable: Readonly<Record<string, readonly DescMethod[]>> = {
     ...methodsOf(
       IdentityService,
       GroupService,
+      PersonService,
       LimiterService,
       LimiterOperatorService,
       PoolBrokerService,

@@ -93,7 +93,7 @@ export async function readIdentityKeys(env: Environment): Promise<IdentityConfig
   checkIdentityKeys(env);
   if (new EnvReader(env).optional('TOKEN_HASH_KEY') !== undefined) return readIdentityConfig(env);
   const data = await DataFolder.open(env);
-  return readIdentityConfig({ TOKEN_HASH_KEY: await data.tokenHashKey() });
+  return readIdentityConfig({ ...env, TOKEN_HASH_KEY: await data.tokenHashKey() });
 }
 
 /**

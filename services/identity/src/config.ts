@@ -6,25 +6,57 @@ import { type HashKey, parseHashKeys } from './hashing/hash-key.ts';
 export interface IdentityConfig {
   /** TOKEN_HASH_KEY (none): keys for the stored token hashes, the current one first. */
   readonly hashKeys: readonly HashKey[];
+  /** Absent: the defaults. */
+  readonly sessions?: SessionLimits;
+}
+
+/** How long people stay signed in at their client. */
+export interface SessionLimits {
+  readonly accessTokenMs: number;
+  /** A session ends after this time without a refresh. */
+  readonly idleMs: number;
+  /** A session ends after this time, refreshed or not. */
+  readonly maxMs: number;
 }
 
 /**
  * Without TOKEN_HASH_KEY there are no keys: a composition that embeds identity supplies its own.
  */
 export function readIdentityConfig(env: Environment): IdentityConfig {
-  return readSettings(env, (reader) => ({ hashKeys: readHashKeys(reader, reader.string('TOKEN_HASH_KEY', '')) }));
+  return readSettings(env, (reader) => ({
+    hashKeys: readHashKeys(reader, reader.string('TOKEN_HASH_KEY', '')),
+    sessions: readSessionLimits(reader),
+  }));
 }
 
 /** Settings that identity needs as a process of its own. */
 export function readIdentityProcessConfig(env: Environment) {
   const howToMake = 'Tokens are hashed with it. Create one with: openssl rand -base64 32.';
   return readSettings(env, (reader) => ({
+    sessions: readSessionLimits(reader),
     hashKeys: readHashKeys(reader, reader.required('TOKEN_HASH_KEY', howToMake, '<32 random bytes in base64>')),
     // DATABASE_URL (required): the Postgres with the tokens.
     databaseUrl: databaseUrl.required(reader, 'The database stores tokens.'),
     // MIGRATE_AT_START (false): run missing migrations before serving.
     migrateAtStart: reader.boolean('MIGRATE_AT_START', false),
   }));
+}
+
+export const defaultSessionLimits: SessionLimits = {
+  accessTokenMs: 3_600_000,
+  idleMs: 14 * 86_400_000,
+  maxMs: 30 * 86_400_000,
+};
+
+function readSessionLimits(reader: EnvReader): SessionLimits {
+  return {
+    // SIGN_IN_ACCESS_TOKEN_MINUTES (60): clients refresh an access token before it is this old.
+    accessTokenMs: reader.integer('SIGN_IN_ACCESS_TOKEN_MINUTES', 60, { min: 15, max: 1_440 }) * 60_000,
+    // SIGN_IN_IDLE_DAYS (14): people sign in again if their client was not used for this long.
+    idleMs: reader.integer('SIGN_IN_IDLE_DAYS', 14, { min: 1, max: 90 }) * 86_400_000,
+    // SIGN_IN_MAX_DAYS (30): people sign in again after this time in any case.
+    maxMs: reader.integer('SIGN_IN_MAX_DAYS', 30, { min: 1, max: 365 }) * 86_400_000,
+  };
 }
 
 function readHashKeys(reader: EnvReader, text: string): readonly HashKey[] {

@@ -3,14 +3,16 @@ import { createDatabaseProbe, type GatewayDatabase } from '@gateway/database';
 import type { Service, ServiceRuntime } from '@gateway/lifecycle';
 import { type Clock, systemClock } from '@gateway/time';
 import { ChangeFeed } from './changes/change-feed.ts';
-import { type IdentityConfig, readIdentityProcessConfig } from './config.ts';
-import { groupRoute, identityRoute } from './routes.ts';
+import { defaultSessionLimits, type IdentityConfig, readIdentityProcessConfig } from './config.ts';
+import { DeviceGrants } from './people/device-grants.ts';
+import { PersonStore } from './people/person-store.ts';
+import { groupRoute, identityRoute, personRoutes } from './routes.ts';
 import { GroupStore } from './store/group-store.ts';
 import { TokenStore } from './store/token-store.ts';
 
 /** Serves tokens from any database that has their tables. The caller closes the database. */
 export function createIdentityService(
-  { hashKeys }: IdentityConfig,
+  { hashKeys, sessions: limits = defaultSessionLimits }: IdentityConfig,
   { database }: { readonly database: GatewayDatabase },
   { logger, metrics }: ServiceRuntime,
   { clock = systemClock }: { readonly clock?: Clock } = {},
@@ -18,11 +20,13 @@ export function createIdentityService(
   const store = new TokenStore(database);
   const groups = new GroupStore(database);
   const changes = new ChangeFeed(store, logger);
+  const [people, grants] = [new PersonStore(database), new DeviceGrants(database)];
   const draining = new AbortController();
   return {
     routes: [
       identityRoute({ store, groups, hashKeys, changes, clock, metrics, draining: draining.signal }),
       groupRoute({ groups, changes, clock }),
+      ...personRoutes({ people, grants, tokens: store, hashKeys, limits, changes, clock, metrics }),
     ],
     start: async () => undefined,
     notReady: createDatabaseProbe(database),

@@ -1,0 +1,261 @@
+import type { Database, GatewayDatabase, PeopleTable, PersonSessionsTable } from '@gateway/database';
+import { randomBytes, randomId } from '@gateway/time';
+import { type Selectable, sql, type Transaction } from 'kysely';
+import type { TokenHash } from '../hashing/hash-key.ts';
+import { nextSequence } from '../store/token-store.ts';
+
+export type Person = Selectable<PeopleTable>;
+export type PersonSession = Selectable<PersonSessionsTable>;
+
+/** What the OpenID Connect provider says about a person. */
+export interface PersonDetails extends Pick<Person, 'issuer' | 'subject' | 'email' | 'name' | 'group_id'> {}
+
+/** The texts of a generation, as the database keeps them. */
+export interface SessionHash {
+  readonly generation: number;
+  readonly hash: TokenHash;
+  readonly expiresAtMs: number;
+}
+
+export interface NewSession extends Pick<PersonSession, 'surface' | 'client' | 'address'> {
+  readonly sessionId: string;
+  readonly seed: string;
+}
+
+/** People, their sessions, and the personal tokens of these sessions. */
+export class PersonStore {
+  readonly #database: GatewayDatabase;
+
+  constructor(database: GatewayDatabase) {
+    this.#database = database;
+  }
+
+  /** The person with this subject, whose details follow the provider. */
+  async record(details: PersonDetails, nowMs: number): Promise<Person> {
+    const { email, name, group_id } = details;
+    return await this.#database
+      .insertInto('people')
+      .values({ ...details, person_id: randomId(), created_at_ms: nowMs, last_seen_at_ms: nowMs, disabled_at_ms: null })
+      .onConflict((conflict) =>
+        conflict.columns(['issuer', 'subject']).doUpdateSet({ email, name, group_id, last_seen_at_ms: nowMs }),
+      )
+      .returningAll()
+      .executeTakeFirstOrThrow();
+  }
+
+  async find(personId: string): Promise<Person | undefined> {
+    return await this.#database.selectFrom('people').selectAll().where('person_id', '=', personId).executeTakeFirst();
+  }
+
+  /** People by the time when they were last seen, with the latest first. */
+  async list(search: string, most: number, after: PersonPlace | undefined): Promise<readonly Person[]> {
+    const pattern = `%${search.replace(/[\\%_]/g, '\\$&')}%`;
+    return await this.#database
+      .selectFrom('people')
+      .selectAll()
+      .$if(search !== '', (query) =>
+        query.where(
+          sql<boolean>`lower(email) like lower(${pattern}) escape '\\' or lower(name) like lower(${pattern}) escape '\\'`,
+        ),
+      )
+      .$if(after !== undefined, (query) =>
+        query.where(sql<boolean>`(last_seen_at_ms, person_id) < (${after?.last_seen_at_ms}, ${after?.person_id})`),
+      )
+      .orderBy('last_seen_at_ms', 'desc')
+      .orderBy('person_id', 'desc')
+      .limit(most)
+      .execute();
+  }
+
+  /**
+   * Begins a session with its token, if the grant is approved and was not used before. Undefined
+   * otherwise.
+   */
+  async begin(
+    deviceCodeHash: string,
+    person: Person,
+    session: NewSession,
+    { generation, hash, expiresAtMs }: SessionHash,
+    nowMs: number,
+  ): Promise<PersonSession | undefined> {
+    return await this.#database.transaction().execute(async (transaction) => {
+      const used = await transaction
+        .updateTable('device_grants')
+        .set({ state: 'used' })
+        .where('device_code_hash', '=', deviceCodeHash)
+        .where('state', '=', 'approved')
+        .executeTakeFirst();
+      if (used.numUpdatedRows === 0n) return undefined;
+      const tokenId = randomId();
+      await transaction
+        .insertInto('tokens')
+        .values({
+          ...{ token_id: tokenId, kind: 'personal', label: labelOf(person, session.surface) },
+          ...{ requests_per_minute: null, tokens_per_day: null, change_sequence: 0 },
+          ...{ hash_key_id: hash.keyId, token_hash: hash.hash, created_at_ms: nowMs, expires_at_ms: expiresAtMs },
+          ...{ revoked_at_ms: null, previous_hash_key_id: null, previous_token_hash: null, previous_until_ms: null },
+          ...{ group_id: person.group_id, person_id: person.person_id },
+        })
+        .execute();
+      const { sessionId: session_id, ...more } = session;
+      const { person_id } = person;
+      const row = { ...more, session_id, person_id, token_id: tokenId, hash_key_id: hash.keyId, generation };
+      return await transaction
+        .insertInto('person_sessions')
+        .values({ ...row, rotated_at_ms: nowMs, created_at_ms: nowMs, ended_at_ms: null })
+        .returningAll()
+        .executeTakeFirstOrThrow();
+    });
+  }
+
+  /** A session with its person, whether it has ended or not. */
+  async findSession(sessionId: string): Promise<{ session: PersonSession; person: Person } | undefined> {
+    const session = await this.#database
+      .selectFrom('person_sessions')
+      .selectAll()
+      .where('session_id', '=', sessionId)
+      .executeTakeFirst();
+    const person = session && (await this.find(session.person_id));
+    return session === undefined || person === undefined ? undefined : { session, person };
+  }
+
+  /** The session of a token. */
+  async findSessionOf(tokenId: string): Promise<PersonSession | undefined> {
+    return await this.#database
+      .selectFrom('person_sessions')
+      .selectAll()
+      .where('token_id', '=', tokenId)
+      .executeTakeFirst();
+  }
+
+  /**
+   * Gives a session its next generation. The access token before stays valid until it expires.
+   * Undefined: another call was faster, or the session has ended.
+   */
+  async rotate(
+    { session_id, token_id, generation: before }: PersonSession,
+    { group_id }: Person,
+    { generation, hash, expiresAtMs }: SessionHash,
+    { client, address }: Pick<PersonSession, 'client' | 'address'>,
+    nowMs: number,
+  ): Promise<PersonSession | undefined> {
+    return await this.#database.transaction().execute(async (transaction) => {
+      const change_sequence = await nextSequence(transaction);
+      const rotated = await transaction
+        .updateTable('person_sessions')
+        .set({ generation, hash_key_id: hash.keyId, rotated_at_ms: nowMs, client, address })
+        .where('session_id', '=', session_id)
+        .where('generation', '=', before)
+        .where('ended_at_ms', 'is', null)
+        .returningAll()
+        .executeTakeFirst();
+      if (rotated === undefined) return undefined;
+      await transaction
+        .updateTable('tokens')
+        .set({
+          ...{ change_sequence, group_id, revision: sql`revision + 1` },
+          // These refer to the values before this statement.
+          ...{ previous_hash_key_id: sql<string>`hash_key_id`, previous_token_hash: sql<string>`token_hash` },
+          previous_until_ms: sql<number>`expires_at_ms`,
+          ...{ hash_key_id: hash.keyId, token_hash: hash.hash, expires_at_ms: expiresAtMs },
+        })
+        .where('token_id', '=', token_id)
+        .execute();
+      await transaction
+        .updateTable('people')
+        .set({ last_seen_at_ms: nowMs })
+        .where('person_id', '=', rotated.person_id)
+        .execute();
+      return rotated;
+    });
+  }
+
+  /** The sessions of people that have not ended. */
+  async sessionsOf(personIds: readonly string[]): Promise<readonly PersonSession[]> {
+    if (personIds.length === 0) return [];
+    return await this.#database
+      .selectFrom('person_sessions')
+      .selectAll()
+      .where('person_id', 'in', personIds)
+      .where('ended_at_ms', 'is', null)
+      .orderBy('rotated_at_ms', 'desc')
+      .execute();
+  }
+
+  /** Ends sessions of a person, and revokes their tokens. Returns those that had not ended. */
+  async endSessions(personId: string, sessionId: string | undefined, nowMs: number): Promise<readonly PersonSession[]> {
+    return await this.#database
+      .transaction()
+      .execute((transaction) => endSessions(transaction, personId, sessionId, nowMs));
+  }
+
+  /**
+   * Disables a person, with all sessions and tokens, or enables the person again. Undefined: there
+   * is no such person.
+   */
+  async setDisabled(personId: string, isDisabled: boolean, nowMs: number): Promise<Person | undefined> {
+    return await this.#database.transaction().execute(async (transaction) => {
+      const person = await transaction
+        .updateTable('people')
+        .set({ disabled_at_ms: isDisabled ? sql<number>`coalesce(disabled_at_ms, ${nowMs})` : null })
+        .where('person_id', '=', personId)
+        .returningAll()
+        .executeTakeFirst();
+      if (person !== undefined && isDisabled) {
+        await endSessions(transaction, personId, undefined, nowMs);
+        await revokeTokens(transaction, personId, undefined, nowMs);
+      }
+      return person;
+    });
+  }
+}
+
+/** The position of a person in the list. */
+export type PersonPlace = Pick<Person, 'last_seen_at_ms' | 'person_id'>;
+
+export function createSeed() {
+  return { sessionId: randomId(), seed: randomBytes(32).toString('base64url') };
+}
+
+async function endSessions(
+  transaction: Transaction<Database>,
+  personId: string,
+  sessionId: string | undefined,
+  nowMs: number,
+): Promise<readonly PersonSession[]> {
+  const ended = await transaction
+    .updateTable('person_sessions')
+    .set({ ended_at_ms: nowMs })
+    .where('person_id', '=', personId)
+    .where('ended_at_ms', 'is', null)
+    .$if(sessionId !== undefined, (query) => query.where('session_id', '=', sessionId ?? ''))
+    .returningAll()
+    .execute();
+  if (ended.length > 0) await revokeTokens(transaction, personId, ended, nowMs);
+  return ended;
+}
+
+/** Revokes the tokens of these sessions, or all tokens of the person. */
+async function revokeTokens(
+  transaction: Transaction<Database>,
+  personId: string,
+  sessions: readonly PersonSession[] | undefined,
+  nowMs: number,
+): Promise<void> {
+  const change_sequence = await nextSequence(transaction);
+  await transaction
+    .updateTable('tokens')
+    .set({ revoked_at_ms: nowMs, change_sequence, revision: sql`revision + 1` })
+    .where('person_id', '=', personId)
+    .where('revoked_at_ms', 'is', null)
+    .$if(sessions !== undefined, (query) =>
+      query.where('token_id', 'in', sessions?.map(({ token_id }) => token_id) ?? []),
+    )
+    .execute();
+}
+
+/** Tells the tokens of a person apart in reports. At most 100 characters. */
+function labelOf({ email, name }: Person, surface: string): string {
+  const person = (email || name || 'unnamed').slice(0, 70);
+  return `${person} (${surface.slice(0, 25) || 'client'})`;
+}

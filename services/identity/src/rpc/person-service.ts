@@ -1,0 +1,101 @@
+import { GatewayError } from '@gateway/errors';
+import type { PersonClaims, PersonService } from '@gateway/proto/identity/v1/person_service_pb.js';
+import type { Handlers } from '@gateway/rpc';
+import type { Clock } from '@gateway/time';
+import { tokenSha256 } from '@gateway/tokens';
+import type { ChangeFeed } from '../changes/change-feed.ts';
+import type { SessionLimits } from '../config.ts';
+import { type HashKey, hashWith } from '../hashing/hash-key.ts';
+import type { DeviceGrants } from '../people/device-grants.ts';
+import type { PersonPlace, PersonSession, PersonStore } from '../people/person-store.ts';
+import { normalUserCode } from '../people/user-code.ts';
+import { toGrantMessage, toPersonMessage, toSessionMessage } from './person-messages.ts';
+import { expiryOf, visible } from './sign-in-service.ts';
+
+export interface PersonParts {
+  readonly people: PersonStore;
+  readonly grants: DeviceGrants;
+  readonly hashKeys: readonly HashKey[];
+  readonly limits: SessionLimits;
+  readonly changes: Pick<ChangeFeed, 'announce'>;
+  readonly clock: Clock;
+}
+
+export function personHandlers(parts: PersonParts): Handlers<typeof PersonService> {
+  const { people, grants, hashKeys, limits, changes, clock } = parts;
+  const hashesOf = (userCode: string) => hashKeys.map((key) => hashWith(key, tokenSha256(normalUserCode(userCode))));
+  const sessionMessage = (session: PersonSession) => toSessionMessage(session, expiryOf(session, limits));
+  const record = (claims: PersonClaims) => people.record(detailsOf(claims), clock.nowMs());
+  return {
+    async findDeviceGrant({ userCode }) {
+      const grant = await grants.findPending(hashesOf(userCode), clock.nowMs());
+      return grant === undefined ? {} : { grant: toGrantMessage(grant) };
+    },
+
+    async decideDeviceGrant({ userCode, person: claims }) {
+      const person = claims && (await record(claims));
+      const isDisabled = person !== undefined && person.disabled_at_ms !== null;
+      const approvedBy = isDisabled ? null : (person?.person_id ?? null);
+      const grant = await grants.decide(hashesOf(userCode), approvedBy, clock.nowMs());
+      return {
+        grant: grant && toGrantMessage(grant),
+        person: person && toPersonMessage(person),
+        personIsDisabled: isDisabled,
+      };
+    },
+
+    async recordPerson({ person }) {
+      if (person === undefined) throw new GatewayError('invalid_request', 'person is missing.');
+      return { person: toPersonMessage(await record(person)) };
+    },
+
+    async listPeople({ search, pageSize, pageToken }) {
+      const size = pageSize === 0 ? maxPeople : Math.min(pageSize, maxPeople);
+      // One extra row shows whether there is another page.
+      const found = await people.list(search.replaceAll('\0', '').slice(0, 200), size + 1, fromPageToken(pageToken));
+      const page = found.slice(0, size);
+      const sessions = await people.sessionsOf(page.map(({ person_id }) => person_id));
+      const nowMs = clock.nowMs();
+      const open = sessions.filter((session) => nowMs < expiryOf(session, limits));
+      const ofPerson = Map.groupBy(open, ({ person_id }) => person_id);
+      const last = page.at(-1);
+      return {
+        people: page.map((person) =>
+          toPersonMessage(person, (ofPerson.get(person.person_id) ?? []).map(sessionMessage)),
+        ),
+        nextPageToken: last !== undefined && found.length > size ? `${last.last_seen_at_ms}.${last.person_id}` : '',
+      };
+    },
+
+    async endSessions({ personId, sessionId }) {
+      const ended = await people.endSessions(personId, sessionId === '' ? undefined : sessionId, clock.nowMs());
+      changes.announce();
+      return { sessions: ended.map(sessionMessage) };
+    },
+
+    async setPersonDisabled({ personId, disabled }) {
+      const person = await people.setDisabled(personId, disabled, clock.nowMs());
+      changes.announce();
+      return person === undefined ? {} : { person: toPersonMessage(person) };
+    },
+  };
+}
+
+const maxPeople = 1_000;
+
+/** @throws GatewayError `invalid_request` without the names that identify a person. */
+function detailsOf({ issuer, subject, email, name, groupId }: PersonClaims) {
+  const isKnown = [issuer, subject].every((text) => text !== '' && text.length <= 500 && !text.includes('\0'));
+  if (!isKnown) throw new GatewayError('invalid_request', 'issuer and subject must have 1 to 500 characters.');
+  return {
+    ...{ issuer, subject, email: visible(email, 200), name: visible(name, 100) },
+    group_id: groupId === '' ? null : groupId,
+  };
+}
+
+function fromPageToken(text: string): PersonPlace | undefined {
+  if (text === '') return undefined;
+  const [, seenAtMs, person_id = ''] = /^(\d{1,15})\.([\w-]{1,100})$/.exec(text) ?? [];
+  if (seenAtMs === undefined) throw new GatewayError('invalid_request', 'page_token belongs to another list.');
+  return { last_seen_at_ms: Number(seenAtMs), person_id };
+}
