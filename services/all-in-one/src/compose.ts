@@ -19,6 +19,7 @@ import { AccountTable } from '@gateway/pool-broker/credentials/account-table';
 import { createPoolBrokerService } from '@gateway/pool-broker/service';
 import { MemoryPoolStore } from '@gateway/pool-broker/store/memory-pool-store';
 import { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { SignInService } from '@gateway/proto/identity/v1/person_service_pb.js';
 import { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { UsageIngestService, UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
@@ -95,6 +96,7 @@ export async function composeGateway(env: Environment, config: AllInOneConfig, r
     simulatorUrl,
     gateway,
     identity: directClientOf(identity.routes, IdentityService),
+    signIn: directClientOf(identity.routes, SignInService),
     broker: directClientOf(broker.routes, PoolBrokerService),
     admin,
     /** Why requests can't be taken now; undefined when they can. */

@@ -9,6 +9,7 @@ import { readMessagesAdapterConfig } from '@gateway/messages-adapter/config';
 import { createMessagesAdapterService } from '@gateway/messages-adapter/service';
 import { AdapterService } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { SignInService } from '@gateway/proto/identity/v1/person_service_pb.js';
 import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import { CredentialService, PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { UsageIngestService, UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
@@ -38,6 +39,7 @@ export async function createFront(
   const peers: EdgeRouterPeers = {
     ...{ broker, limiter },
     identity: clientOf(IdentityService),
+    signIn: clientOf(SignInService),
     usageQuery: clientOf(UsageQueryService),
     usageSink: {
       async record({ events, logs }, signal) {

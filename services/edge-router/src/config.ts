@@ -70,6 +70,16 @@ export function readEdgeRouterConfig(env: Environment) {
      * was read.
      */
     traceSlowMs: seconds('EDGE_TRACE_SLOW_SECONDS', 30, upToAnHour),
+    /**
+     * The console's page where people confirm a sign-in: "https://admin.example/device". Without
+     * it, no one can sign in from a client.
+     */
+    signInPageUrl: reader.optionalUrl('SIGN_IN_PAGE_URL', 'https://admin.example/device', ['https', 'http']),
+    /**
+     * The address of this API for clients: "https://gateway.example". By default, it is the one that
+     * a client uses.
+     */
+    publicUrl: reader.optionalUrl('PUBLIC_URL', 'https://gateway.example', ['https', 'http']),
   } as const;
   reader.done();
   return Object.freeze(config);

@@ -101,7 +101,7 @@ export function createEvents({ logger, metrics }: { readonly logger: EventLog; r
 }
 
 /** The parts behind the edge that can fail. */
-const parts = ['outbox', 'delivery', 'charge', 'identity', 'renewal'] as const;
+const parts = ['outbox', 'delivery', 'charge', 'identity', 'renewal', 'sign_in'] as const;
 type Part = (typeof parts)[number];
 
 /**

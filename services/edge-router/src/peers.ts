@@ -1,5 +1,6 @@
 import type { AdapterService } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import type { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import type { SignInService } from '@gateway/proto/identity/v1/person_service_pb.js';
 import type { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import type { PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
@@ -13,6 +14,7 @@ import type { UsageSink } from './usage/send-batch.ts';
  */
 export interface EdgeRouterPeers extends Partial<AsyncDisposable> {
   readonly identity: Client<typeof IdentityService>;
+  readonly signIn: Client<typeof SignInService>;
   readonly limiter: CreateLimiter;
   readonly broker: Client<typeof PoolBrokerService>;
   readonly adapters: ReadonlyMap<ProviderFormat, Client<typeof AdapterService>>;

@@ -3,6 +3,7 @@ import type { Service, ServiceRuntime } from '@gateway/lifecycle';
 import { peerChannels } from '@gateway/lifecycle/transport';
 import { AdapterService } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { SignInService } from '@gateway/proto/identity/v1/person_service_pb.js';
 import { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import { PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
@@ -133,9 +134,11 @@ export async function createEdgeRouterFromEnvironment(
   const { UsagePublisher } = await import('@gateway/usage-stream');
   const stack = new AsyncDisposableStack();
   const channel = await peerChannels(runtime, stack);
+  const identity = channel('identity', urls.identity);
   const publisher = stack.use(new UsagePublisher(urls.nats, runtime));
   const peers: EdgeRouterPeers = {
-    identity: channel('identity', urls.identity).client(IdentityService),
+    identity: identity.client(IdentityService),
+    signIn: identity.client(SignInService),
     limiter: outageTolerant(channel('limiter', urls.limiter).client(LimiterService)),
     broker: channel('pool-broker', urls.broker).client(PoolBrokerService),
     adapters: new Map([

@@ -18,6 +18,7 @@ import { withFallback } from '@gateway/pool-broker/store/fallback-pool-store';
 import type { PoolStore } from '@gateway/pool-broker/store/pool-store';
 import { AdapterService } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { SignInService } from '@gateway/proto/identity/v1/person_service_pb.js';
 import { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import { CredentialService, PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
@@ -145,6 +146,7 @@ async function startEdge(host: Host): Promise<Service> {
   };
   const peers = {
     identity: channel('identity').client(IdentityService),
+    signIn: channel('identity').client(SignInService),
     limiter: createLimiter,
     broker: watchedBroker(channel('pool-broker').client(PoolBrokerService), backends.redis.leases),
     adapters: new Map([

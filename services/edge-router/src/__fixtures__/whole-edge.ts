@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { AdapterService, type ExecuteResponseSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { IdentityService, TokenKind, TokenSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { SignInService } from '@gateway/proto/identity/v1/person_service_pb.js';
 import { LimitName } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { AttemptResult, ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
@@ -132,6 +133,14 @@ export class WholeEdge implements AsyncDisposable {
           update: () => ({}),
           rotate: () => ({}),
           list: () => ({}),
+        }),
+      ),
+      signIn: directClient(
+        serviceRoute(SignInService, {
+          beginDeviceGrant: () => ({}),
+          redeemDeviceCode: () => ({}),
+          refreshSession: () => ({}),
+          endSession: () => ({}),
         }),
       ),
       limiter: outageTolerant(

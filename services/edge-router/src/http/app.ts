@@ -10,8 +10,10 @@ import { BodyMemory } from '../body/body-memory.ts';
 import { maxBytesOf } from '../body/read-body.ts';
 import { HttpFault } from '../errors/render-error.ts';
 import { methodLabel, otherRoute, type RequestEvents } from '../events.ts';
+import type { EdgeRouterPeers } from '../peers.ts';
 import type { AdmittedRequest, EndpointPeers, Route } from '../request-context.ts';
 import { routes } from '../routes.ts';
+import { signInRoutes } from '../sign-in/sign-in-routes.ts';
 import { failureOf, type RequestLog, RequestLogEntry } from '../usage/request-log.ts';
 import {
   clientRequestIdOf,
@@ -25,6 +27,7 @@ import { hasStalled } from './stalled-clients.ts';
 
 export interface AppPeers extends EndpointPeers {
   readonly tokens: TokenCache;
+  readonly signIn: EdgeRouterPeers['signIn'];
   readonly events: RequestEvents;
   readonly requestLog: RequestLog;
 }
@@ -41,6 +44,15 @@ export function createApp(peers: AppPeers): RequestListener {
   for (const route of routes) {
     router.all(route.path, (_request, response) =>
       serve(route, response, peers, (asked) => answer(asked, route, peers, bodies)),
+    );
+  }
+  for (const route of signInRoutes({ ...peers, onFault: (fault) => peers.events.faulted('sign_in', fault) })) {
+    const shown = { path: route.path, errorDialect: 'chat', operation: undefined } as const;
+    router.all(route.path, (_request, response) =>
+      serve(shown, response, peers, async ({ request }) => {
+        checkMethod({ ...shown, method: route.method === 'GET' ? 'get' : 'post' }, request);
+        await route.answer(request, response);
+      }),
     );
   }
   // Only the router, because a whole app would change the prototypes of each request and response.
@@ -146,7 +158,7 @@ async function answer(asked: Asked, route: Route, peers: AppPeers, bodies: BodyM
  * Each path has one method; a path with GET also accepts HEAD. Throws an error for any other
  * method.
  */
-function checkMethod({ method, errorDialect }: Route, request: IncomingMessage): void {
+function checkMethod({ method, errorDialect }: Pick<Route, 'method' | 'errorDialect'>, request: IncomingMessage): void {
   const taken = method === 'get' ? ['GET', 'HEAD'] : ['POST'];
   if (taken.includes(request.method ?? '')) return;
   if (errorDialect === 'responses' && asksForWebSocket(request)) {
