@@ -118,6 +118,7 @@ function readOidc(reader: EnvReader, publicUrl: string | undefined): OidcConfig 
     scopes: reader.string('OIDC_SCOPES', 'openid profile email'),
     groupsClaim: reader.string('OIDC_GROUPS_CLAIM', 'groups'),
     roles: readRoles(reader),
+    peopleGroups: readPeopleGroups(reader),
     label: reader.string('OIDC_LABEL', 'Sign in with your organisation'),
     publicUrl: publicUrl ?? '',
   };
@@ -139,6 +140,23 @@ function readRoles(reader: EnvReader): ReadonlyMap<string, StoredRole> {
       );
   }
   return roles;
+}
+
+/**
+ * OIDC_PEOPLE_GROUPS (none): the groups of the provider whose members may sign in from a client,
+ * separated by commas, each with the group of their tokens if there is one: `developers=team-a`.
+ */
+function readPeopleGroups(reader: EnvReader): ReadonlyMap<string, string> {
+  const entries = entriesOf(reader.string('OIDC_PEOPLE_GROUPS', '')).map((entry): [string, string] => {
+    const sign = entry.lastIndexOf('=');
+    return sign === -1 ? [entry, ''] : [entry.slice(0, sign).trim(), entry.slice(sign + 1).trim()];
+  });
+  if (entries.some(([group]) => group === '')) {
+    reader.problem(
+      'OIDC_PEOPLE_GROUPS must be a list of groups, each with or without a group of tokens. For example: OIDC_PEOPLE_GROUPS=developers=team-a,staff',
+    );
+  }
+  return new Map(entries);
 }
 
 /** A URL without a path. */

@@ -3,6 +3,7 @@ import type { SettingRead } from '@gateway/config';
 import type { GatewayDatabase } from '@gateway/database';
 import type { AdapterService } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { GroupService, IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { PersonService } from '@gateway/proto/identity/v1/person_service_pb.js';
 import { LimiterOperatorService, LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import { PoolBrokerService, PoolOperatorService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
@@ -35,6 +36,7 @@ export const adapterProcesses: ReadonlyMap<ProviderFormat, { readonly name: stri
 export function peersOf(clientOf: <S extends DescService>(service: S, process: PeerName) => Client<S>) {
   return {
     identity: clientOf(IdentityService, 'identity'),
+    people: clientOf(PersonService, 'identity'),
     groups: clientOf(GroupService, 'identity'),
     broker: clientOf(PoolBrokerService, 'pool-broker'),
     poolOperator: clientOf(PoolOperatorService, 'pool-broker'),

@@ -16,6 +16,7 @@ import { MinuteRate } from './access/minute-rate.ts';
 import { OidcProvider } from './access/oidc-provider.ts';
 import { firstOperatorName, OperatorStore } from './access/operators.ts';
 import { PendingSignIns } from './access/pending-sign-ins.ts';
+import { PersonRules } from './access/person-rules.ts';
 import { Refusals } from './access/refusals.ts';
 import { SessionStore } from './access/sessions.ts';
 import { SignIn, SignInCounter } from './access/sign-in.ts';
@@ -25,6 +26,7 @@ import { FigureReader } from './figures/figure-reader.ts';
 import { networkReplicas } from './figures/replica-directory.ts';
 import { createApp } from './http/app.ts';
 import { builtConsole } from './http/console-files.ts';
+import { DevicePages } from './http/device-routes.ts';
 import { oidcRoutes } from './http/oidc-routes.ts';
 import { signedIn } from './http/signed-in.ts';
 import { type AdminParts, type AdminPeers, type PeerName, peersOf } from './parts.ts';
@@ -65,6 +67,8 @@ export function createAdminService(
   });
   const gate = new AccessGate({ signIn, sessions, refusals, clock });
   const provider = config.oidc && new OidcProvider(config.oidc);
+  const rules = personRules(config.oidc, peers);
+  const codeRate = new MinuteRate({ clock, mostOfName: 20, mostOverall: 1_000 });
   const pendingSignIns = new PendingSignIns(database, clock);
   const rate = new MinuteRate({ clock, mostOfName: 60, mostOverall: 600 });
   const onFault = faultLog(logger);
@@ -76,6 +80,12 @@ export function createAdminService(
     help: 'Browser sessions that have not ended.',
   });
   metrics.beforeSnapshot(async () => openSessions.set(await sessions.count()));
+
+  const signInPages = (known: OidcProvider) => {
+    const pages = { provider: known, pendingSignIns, refusals };
+    const devicePages = new DevicePages({ ...pages, people: peers.people, rules, rate: codeRate, database, clock });
+    return [oidcRoutes({ ...pages, rate, signIn, signIns, devicePages, logger }), devicePages.routes()];
+  };
 
   const parts: AdminParts = { peers, database, audit: new AuditTrail(database, clock, logger), clock, logger };
   const figures = new FigureReader({ peers, clock, logger });
@@ -91,9 +101,7 @@ export function createAdminService(
     interceptors: [...serverInterceptors(metrics, onFault), databaseErrors, boundedTexts, gate.endStreams],
     others: [
       Router().use('/export', signedIn(gate, Role.VIEWER)).use(exportRoutes(parts)),
-      ...(provider === undefined
-        ? []
-        : [oidcRoutes({ provider, pendingSignIns, rate, refusals, signIn, signIns, logger })]),
+      ...(provider === undefined ? [] : signInPages(provider)),
     ],
     consoleFolder,
     stopping: stopping.signal,
@@ -117,6 +125,18 @@ export function createAdminService(
       await figures[Symbol.asyncDispose]();
     },
   };
+}
+
+/** Who may sign in from a client. Groups of tokens are known by their names. */
+function personRules(oidc: AdminConfig['oidc'], { groups }: Pick<AdminPeers, 'groups'>): PersonRules {
+  return new PersonRules({
+    issuer: oidc?.issuer ?? '',
+    groups: oidc?.peopleGroups ?? new Map(),
+    groupIdOf: async (name) => {
+      const known = await groups.listGroups({}, { timeoutMs: 10_000 });
+      return known.groups.find((group) => group.name === name)?.groupId;
+    },
+  });
 }
 
 /** Creates the operator of ADMIN_TOKEN, once, as soon as the database answers. */

@@ -23,6 +23,8 @@ export interface Sent {
   readonly text: string;
 }
 
+import { fakePeople } from './fake-people.ts';
+
 /** A cookie and the headers that belong to it. */
 export interface BrowserSession {
   readonly cookie: string;
@@ -40,8 +42,9 @@ export async function anAdminWorld(env: Readonly<Record<string, string>> = {}, a
   const runtime = { logger: createLogger('admin', 'silent'), metrics };
   const callers = new Map<string, MessageInitShape<typeof TokenSchema>>();
   const identity = directClient(serviceRoute(IdentityService, identityOf(callers)));
+  const { people, groups, ...signIns } = fakePeople();
   // The services under test call no other peer.
-  const peers = { identity } as unknown as AdminPeers;
+  const peers = { identity, people, groups } as unknown as AdminPeers;
   const service = createAdminService(readAdminConfig(env), peers, { database }, runtime, {
     clock,
     consoleFolder: fileURLToPath(new URL('./console', import.meta.url)),
@@ -72,6 +75,7 @@ export async function anAdminWorld(env: Readonly<Record<string, string>> = {}, a
     metrics,
     service,
     operators,
+    ...signIns,
     send,
     call,
     /** A new operator with a token. */

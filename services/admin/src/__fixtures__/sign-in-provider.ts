@@ -38,8 +38,13 @@ export async function aSignInProvider(
   const provider = new Provider(issuer, {
     clients: [{ client_id: clientId, client_secret: clientSecret, redirect_uris: [redirectUri] }],
     cookies: { keys: ['for tests'] },
-    scopes: ['openid', 'profile', 'groups'],
-    claims: { openid: ['sub'], profile: ['name', 'preferred_username'], groups: ['groups'] },
+    scopes: ['openid', 'profile', 'groups', 'email'],
+    claims: {
+      openid: ['sub'],
+      profile: ['name', 'preferred_username'],
+      groups: ['groups'],
+      email: ['email', 'email_verified'],
+    },
     ttl: { AccessToken: 60, IdToken: 60, Interaction: 60, Session: 60, Grant: 60 },
     pkce: { required: () => true },
     findAccount: (_context: unknown, accountId: string) => ({

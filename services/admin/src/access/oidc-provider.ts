@@ -15,6 +15,8 @@ export interface OidcConfig {
   readonly groupsClaim: string;
   /** The role of each group. */
   readonly roles: ReadonlyMap<string, StoredRole>;
+  /** As in `PersonRulesParts`. */
+  readonly peopleGroups: ReadonlyMap<string, string>;
   /** The label of the button on the sign-in page. */
   readonly label: string;
   /** The console's address for browsers: "https://admin.example". */
@@ -31,6 +33,8 @@ export interface PendingSignIn {
   readonly codeVerifier: string;
   /** The requested page. */
   readonly returnTo: string;
+  /** The code of a client that waits to be signed in. Absent: the person signs in to the console. */
+  readonly userCode?: string | undefined;
 }
 
 /** The user that the provider authenticated. */
@@ -39,6 +43,11 @@ export interface Identity {
   readonly name: string;
   /** The highest role of the user's groups. Undefined if no group has a role. */
   readonly role: StoredRole | undefined;
+  /** Empty if the provider sends none. */
+  readonly email: string;
+  /** The provider says that the address is not verified. */
+  readonly isEmailUnverified: boolean;
+  readonly groups: readonly string[];
 }
 
 /**
@@ -73,6 +82,12 @@ export class OidcProvider {
     return { url, pending };
   }
 
+  /** The origin of the page where people sign in: "https://login.example". */
+  async origin(): Promise<string> {
+    const { authorization_endpoint: address = this.#config.issuer } = (await this.#configuration()).serverMetadata();
+    return new URL(address).origin;
+  }
+
   /**
    * The user who came back. @param path with the query that the provider sent. @throws if it is not
    * the answer to `pending`
@@ -100,7 +115,7 @@ export class OidcProvider {
   }
 
   #identityOf(claims: Readonly<Record<string, unknown>> & { readonly sub: string }): Identity {
-    const { preferred_username, email, name } = names.parse(claims);
+    const { preferred_username, email, name, email_verified } = names.parse(claims);
     const groups = groupList.parse(claims[this.#config.groupsClaim]);
     const roles = groups.map((group) => this.#config.roles.get(group));
     // The provider's users may choose their names: names that look like another one are skipped.
@@ -109,6 +124,9 @@ export class OidcProvider {
       subject: claims.sub,
       name: given.find(isOperatorName) ?? unnamed,
       role: roleNames.findLast((role) => roles.includes(role)),
+      email: beginningOf(email ?? '', maxEmailLength),
+      isEmailUnverified: email !== undefined && email_verified === false,
+      groups,
     };
   }
 
@@ -146,7 +164,12 @@ function withSecret(secret: string): client.ClientAuth {
 }
 
 const text = z.string().optional().catch(undefined);
-const names = z.object({ preferred_username: text, email: text, name: text });
+const names = z.object({
+  preferred_username: text,
+  email: text,
+  name: text,
+  email_verified: z.boolean().optional().catch(undefined),
+});
 
 /** Most providers send a list, some a single name. Any other value means no groups. */
 const groupList = z.union([z.array(z.string()), z.string().transform((group) => [group])]).catch([]);
@@ -155,5 +178,6 @@ const groupList = z.union([z.array(z.string()), z.string().transform((group) => 
 const timeoutSeconds = 5;
 
 const maxNameLength = 100;
+const maxEmailLength = 200;
 /** The name of an operator if the provider gives no name that can be shown. */
 const unnamed = 'operator';

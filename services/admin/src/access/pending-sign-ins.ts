@@ -75,5 +75,6 @@ const pendingSignIn = z.object({
   nonce: z.string(),
   codeVerifier: z.string(),
   returnTo: z.string(),
+  userCode: z.string().optional(),
   begunAtMs: z.number(),
 });

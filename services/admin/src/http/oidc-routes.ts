@@ -9,6 +9,7 @@ import { cookieText, noCookieText, readCookie } from '../access/session-cookie.t
 import type { SignIn, SignInCounter } from '../access/sign-in.ts';
 import { networkOf } from '../access/sign-in-throttle.ts';
 import { connectionOf } from './connection.ts';
+import type { DevicePages } from './device-routes.ts';
 import { localPath } from './local-path.ts';
 import { sendPage } from './plain-page.ts';
 
@@ -20,6 +21,7 @@ export interface OidcRoutesParts {
   readonly refusals: Refusals;
   readonly signIn: SignIn;
   readonly signIns: SignInCounter;
+  readonly devicePages: DevicePages;
   readonly logger: Logger;
 }
 
@@ -28,7 +30,7 @@ export interface OidcRoutesParts {
  * in a cookie of its own.
  */
 export function oidcRoutes(parts: OidcRoutesParts): Router {
-  const { provider, pendingSignIns, signIn, signIns, logger } = parts;
+  const { provider, pendingSignIns, signIn, signIns, devicePages, logger } = parts;
   const router = Router();
   const throttled = throttle(parts);
 
@@ -58,6 +60,9 @@ export function oidcRoutes(parts: OidcRoutesParts): Router {
         return sendPage(response, 400, 'This sign-in took too long, or was started in another browser', tryAgain);
       }
       const identity = await provider.finish(request.originalUrl, pending);
+      if (pending.userCode !== undefined) {
+        return await devicePages.finish(pending.userCode, identity, request, response);
+      }
       const { cookie } = await signIn.begin(await signIn.byProvider(identity, connection), connection, 'oidc');
       response.append('set-cookie', cookie);
       response.redirect(303, localPath(pending.returnTo));
