@@ -4,6 +4,7 @@ import { AuditService } from '@gateway/proto/admin/v1/audit_service_pb.js';
 import { ConfigurationService } from '@gateway/proto/admin/v1/configuration_service_pb.js';
 import { GroupService } from '@gateway/proto/admin/v1/group_service_pb.js';
 import { OperatorService } from '@gateway/proto/admin/v1/operator_service_pb.js';
+import { PersonService } from '@gateway/proto/admin/v1/person_service_pb.js';
 import { PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
 import { RequestService } from '@gateway/proto/admin/v1/request_service_pb.js';
 import { SessionService } from '@gateway/proto/admin/v1/session_service_pb.js';
@@ -18,6 +19,7 @@ import { auditService } from './rpc/audit-service.ts';
 import { configurationService } from './rpc/configuration-service.ts';
 import { groupService } from './rpc/group-service.ts';
 import { operatorService } from './rpc/operator-service.ts';
+import { personService } from './rpc/person-service.ts';
 import { poolService } from './rpc/pool-service.ts';
 import { requestService } from './rpc/request-service.ts';
 import { type SessionParts, sessionService } from './rpc/session-service.ts';
@@ -45,6 +47,7 @@ export function operationRoutes(parts: AdminParts, operators: OperatorStore) {
   return (router: ConnectRouter): void => {
     router.service(TokenService, tokenService(parts));
     router.service(GroupService, groupService(parts));
+    router.service(PersonService, personService(parts));
     router.service(AccountService, accountService(parts));
     router.service(PoolService, poolService(parts));
     router.service(ConfigurationService, configurationService(parts));

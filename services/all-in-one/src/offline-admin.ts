@@ -14,6 +14,7 @@ import { readCredentialConfig, readGatewayConfig } from '@gateway/pool-broker/co
 import { createPoolBrokerService } from '@gateway/pool-broker/service';
 import { MemoryPoolStore } from '@gateway/pool-broker/store/memory-pool-store';
 import { GroupService, IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { PersonService } from '@gateway/proto/identity/v1/person_service_pb.js';
 import { ReconcileDayResponseSchema } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { PoolBrokerService, PoolOperatorService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { UsageLedgerService, UsageReportService } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
@@ -127,6 +128,7 @@ async function openParts(
   return {
     peers: {
       identity: clientOf(IdentityService),
+      people: clientOf(PersonService),
       groups: clientOf(GroupService),
       broker: clientOf(PoolBrokerService),
       poolOperator: clientOf(PoolOperatorService),

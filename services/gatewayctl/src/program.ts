@@ -56,6 +56,10 @@ const groups: Readonly<Record<string, Group>> = {
     summary: 'Shows who you are signed in as.',
     load: async (context) => (await import('./commands/session.ts')).whoamiCommand(context),
   },
+  person: {
+    summary: 'Manages people who sign in from their client.',
+    load: async (context) => (await import('./commands/person.ts')).personCommand(context),
+  },
   token: {
     summary: 'Manages the tokens of callers.',
     load: async (context) => (await import('./commands/token.ts')).tokenCommand(context),

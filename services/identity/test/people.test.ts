@@ -38,7 +38,9 @@ describe.each(testDatabases)('sign-in of people over $name', ({ open }) => {
   it('gives tokens for a device code only once', async () => {
     await using world = await openWorld(open);
     const grant = await world.approved();
-    const answers = await Promise.all([1, 2, 3].map(() => world.signIn.redeemDeviceCode({ deviceCode: grant.deviceCode })));
+    const answers = await Promise.all(
+      [1, 2, 3].map(() => world.signIn.redeemDeviceCode({ deviceCode: grant.deviceCode })),
+    );
     expect(answers.map(({ result }) => result.case).toSorted()).toEqual(['problem', 'problem', 'tokens']);
     expect(await world.problemOf(grant.deviceCode)).toBe(GrantProblem.EXPIRED_TOKEN);
     expect((await world.people.listPeople({})).people).toMatchObject([{ sessions: [{}] }]);

@@ -4,6 +4,7 @@ import { AuditService } from '@gateway/proto/admin/v1/audit_service_pb.js';
 import { ConfigurationService } from '@gateway/proto/admin/v1/configuration_service_pb.js';
 import { GroupService } from '@gateway/proto/admin/v1/group_service_pb.js';
 import { OperatorService, Role } from '@gateway/proto/admin/v1/operator_service_pb.js';
+import { PersonService } from '@gateway/proto/admin/v1/person_service_pb.js';
 import { PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
 import { RequestService } from '@gateway/proto/admin/v1/request_service_pb.js';
 import { SessionService } from '@gateway/proto/admin/v1/session_service_pb.js';
@@ -59,6 +60,11 @@ const permissions: ReadonlyMap<DescMethod, Permission> = new Map([
     setAccountLabels: OPERATOR,
     removeAccount: OPERATOR,
     probeAccounts: OPERATOR,
+  }),
+  ...of(PersonService, {
+    listPeople: VIEWER,
+    endSessions: OPERATOR,
+    setPersonDisabled: OPERATOR,
   }),
   ...of(PoolService, {
     listPools: VIEWER,

@@ -155,7 +155,7 @@ describe('a sign-in from a client is refused', () => {
     expect(await world.audited()).toMatchObject([
       { subject: 'an unknown code', outcome: 'refused', after: { times: 10 } },
     ]);
-    world.clock.advanceMs(60_000);
+    world.clock.advanceMs(60_001);
     expect((await browser.open(pageOf(world))).status).toBe(200);
   });
 });

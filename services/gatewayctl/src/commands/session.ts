@@ -18,9 +18,11 @@ import type { CommandContext } from './context.ts';
 export function loginCommand({ env }: CommandContext): Command {
   return new Command('login')
     .description(
-      'Stores an operator token for the gateway at GATEWAY_ADMIN_URL in a file that only you can read. Reads the token from standard input; a terminal does not echo it.',
+      'Stores an operator token for the gateway at GATEWAY_ADMIN_URL in a file that only you can read. Reads the token from standard input; a terminal does not echo it. With --person, signs you in as a person at GATEWAY_URL instead, in your browser.',
     )
-    .action(async () => {
+    .option('--person', 'sign in as a person, to use models; gatewayctl token print prints your token')
+    .action(async ({ person = false }: { readonly person?: boolean }) => {
+      if (person) return await loginPerson(env);
       const { url } = readAdminAddress(env);
       const token = await readToken(url);
       const client = createClient(SessionService, await gatewayTransport(env, url, token));
@@ -34,9 +36,11 @@ export function loginCommand({ env }: CommandContext): Command {
 export function logoutCommand({ env }: CommandContext): Command {
   return new Command('logout')
     .description(
-      'Deletes the token that login stored for the gateway at GATEWAY_ADMIN_URL. The token itself stays valid.',
+      'Deletes the token that login stored for the gateway at GATEWAY_ADMIN_URL. The token itself stays valid. With --person, ends your session as a person at GATEWAY_URL.',
     )
-    .action(async () => {
+    .option('--person', 'end your session as a person')
+    .action(async ({ person = false }: { readonly person?: boolean }) => {
+      if (person) return await logoutPerson(env);
       const { url } = readAdminAddress(env);
       note((await forgetLogin(env, url)) ? `signed out of ${url}` : `no login for ${url}`);
     });
@@ -52,6 +56,21 @@ export function whoamiCommand({ connect }: CommandContext): Command {
       const textOf = (known: Session) => factSheet({ gateway: admin.gateway?.url, 'signed in as': holderText(known) });
       await printMessage(output, SessionSchema, session, textOf);
     });
+}
+
+async function loginPerson(env: CommandContext['env']): Promise<void> {
+  const { readGatewayUrl, signInPerson } = await import('../connection/person-session.ts');
+  const url = readGatewayUrl(env);
+  const { email } = await signInPerson(env, url, ({ userCode, completeUrl }) => {
+    note(`open ${completeUrl} in your browser, and compare the code: ${userCode}`);
+  });
+  note(`signed in to ${url}${email === '' ? '' : ` as ${email}`}`);
+}
+
+async function logoutPerson(env: CommandContext['env']): Promise<void> {
+  const { readGatewayUrl, signOutPerson } = await import('../connection/person-session.ts');
+  const url = readGatewayUrl(env);
+  note((await signOutPerson(env, url)) ? `signed out of ${url}` : `you were not signed in to ${url}`);
 }
 
 export function holderText(session: Session | undefined): string {

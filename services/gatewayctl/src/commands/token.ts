@@ -15,7 +15,7 @@ import type { AdminConnection } from '../connection/admin-connection.ts';
 import { notFoundToUndefined } from '../connection/not-found.ts';
 import { firstOf, type Page } from '../connection/pages.ts';
 import { UsageError } from '../failures.ts';
-import { note, type OutputFlags, printList, printMessage, withOutput } from '../output/print.ts';
+import { note, type OutputFlags, print, printList, printMessage, withOutput } from '../output/print.ts';
 import { type Cell, type Columns, factSheet } from '../output/table.ts';
 import { timeText } from '../output/words.ts';
 import { type CommandContext, noteChange } from './context.ts';
@@ -25,7 +25,7 @@ const maxRequestsPerMinute = 2 ** 32 - 1;
 const maxKeepOldMs = 30 * 86_400_000;
 
 /** `gatewayctl token …` */
-export function tokenCommand({ connect }: CommandContext): Command {
+export function tokenCommand({ connect, env }: CommandContext): Command {
   const token = new Command('token').description(
     'Manages tokens of callers. <token> is an id, the beginning of an id, or a label that identifies one token.',
   );
@@ -48,6 +48,15 @@ export function tokenCommand({ connect }: CommandContext): Command {
         await printList(output, TokenListingSchema, pages, { columns, whenNone });
       },
     );
+  token
+    .command('print')
+    .description(
+      'Prints your own token as a person, for clients that run a command to get one. Refreshes it if it is about to expire. Never asks: sign in with gatewayctl login --person first.',
+    )
+    .action(async () => {
+      const { personToken, readGatewayUrl } = await import('../connection/person-session.ts');
+      print(`${await personToken(env, readGatewayUrl(env))}\n`);
+    });
   withOutput(token.command('show'))
     .description('Shows a token with its limits and recent usage.')
     .argument('<token>', 'id, beginning of an id, or label', idOrPrefix)
