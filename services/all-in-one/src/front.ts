@@ -51,7 +51,7 @@ export async function createFront(
       [ProviderFormat.MESSAGES, directClientOf(messages.routes, AdapterService)],
     ]),
   };
-  const edge = stack.use(await createEdgeRouterService(readEdgeRouterConfig(env), peers, runtime));
+  const edge = stack.use(await createEdgeRouterService(readEdgeRouterConfig(withSignInPage(env)), peers, runtime));
   const services: readonly Service[] = [responses, messages, edge];
   const open = stack.move();
   return {
@@ -65,6 +65,13 @@ export async function createFront(
     notReady: () => firstReason(services),
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   };
+}
+
+/** The console of this process has the page where people confirm a sign-in. */
+function withSignInPage(env: Environment): Environment {
+  const { ADMIN_PUBLIC_URL: consoleUrl, OIDC_ISSUER: issuer } = env;
+  if (!consoleUrl || !issuer) return env;
+  return { SIGN_IN_PAGE_URL: `${consoleUrl.replace(/\/$/, '')}/device`, ...env };
 }
 
 /** Why one of these services can't take requests now; undefined when all can. */

@@ -6,6 +6,7 @@ import { ChangeFeed } from './changes/change-feed.ts';
 import { defaultSessionLimits, type IdentityConfig, readIdentityProcessConfig } from './config.ts';
 import { DeviceGrants } from './people/device-grants.ts';
 import { PersonStore } from './people/person-store.ts';
+import { SessionAudit } from './people/session-audit.ts';
 import { groupRoute, identityRoute, personRoutes } from './routes.ts';
 import { GroupStore } from './store/group-store.ts';
 import { TokenStore } from './store/token-store.ts';
@@ -21,12 +22,13 @@ export function createIdentityService(
   const groups = new GroupStore(database);
   const changes = new ChangeFeed(store, logger);
   const [people, grants] = [new PersonStore(database), new DeviceGrants(database)];
+  const audit = new SessionAudit(database, clock, logger);
   const draining = new AbortController();
   return {
     routes: [
       identityRoute({ store, groups, hashKeys, changes, clock, metrics, draining: draining.signal }),
       groupRoute({ groups, changes, clock }),
-      ...personRoutes({ people, grants, tokens: store, hashKeys, limits, changes, clock, metrics }),
+      ...personRoutes({ people, grants, tokens: store, hashKeys, limits, audit, changes, clock, metrics }),
     ],
     start: async () => undefined,
     notReady: createDatabaseProbe(database),

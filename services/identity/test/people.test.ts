@@ -215,11 +215,29 @@ describe.each(testDatabases)('sign-in of people over $name', ({ open }) => {
     await changes.return?.();
   });
 
+  it('writes each step to the audit log, with the person and the client', async () => {
+    await using world = await openWorld(open);
+    const tokens = await world.signedIn();
+    await world.refreshed((await world.refreshed(tokens.refreshToken)).refreshToken);
+    await world.refresh(tokens.refreshToken);
+    const { refreshToken } = await world.signedIn();
+    await world.signIn.endSession({ token: refreshToken });
+    const rows = await world.database.selectFrom('audit_log').selectAll().orderBy('at_ms').execute();
+    const steps = rows.map(({ action, outcome }) => `${action} ${outcome}`).toSorted();
+    expect(steps).toEqual([
+      'person_session.begin done',
+      'person_session.begin done',
+      'person_session.end done',
+      'person_session.replay refused',
+    ]);
+    for (const { actor, subject } of rows) expect([actor, subject]).toEqual(['dana@acme.test', 'claude_code']);
+  });
+
   it('stores no text of a token or code', async () => {
     await using world = await openWorld(open);
     const grant = await world.approved();
     const tokens = await world.tokensOf(grant.deviceCode);
-    const tables = ['people', 'device_grants', 'person_sessions', 'tokens'] as const;
+    const tables = ['people', 'device_grants', 'person_sessions', 'tokens', 'audit_log'] as const;
     const rows = await Promise.all(tables.map((table) => world.database.selectFrom(table).selectAll().execute()));
     const stored = JSON.stringify(rows);
     for (const secret of [grant.deviceCode, grant.userCode, tokens.accessToken, tokens.refreshToken]) {

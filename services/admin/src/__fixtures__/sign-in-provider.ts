@@ -15,22 +15,26 @@ export interface SignInProvider {
   /** Further claims of each user, by name, besides the subject and the groups. */
   readonly claims: Map<string, Readonly<Record<string, unknown>>>;
   readonly server: Server;
+  readonly [Symbol.dispose]: () => void;
 }
 
 export const clientId = 'gateway';
 export const clientSecret = 'a secret that both know';
 
+/** The same until the end of the test. */
+export async function aSignInProvider(...given: Parameters<typeof startSignInProvider>): Promise<SignInProvider> {
+  const provider = await startSignInProvider(...given);
+  onTestFinished(() => provider[Symbol.dispose]());
+  return provider;
+}
+
 /** A real OpenID Connect provider on this machine. Any name signs in, with any password. */
-export async function aSignInProvider(
+export async function startSignInProvider(
   redirectUri: string,
   changes: Readonly<Record<string, unknown>> = {},
 ): Promise<SignInProvider> {
   const server = createServer();
   await once(server.listen(0, '127.0.0.1'), 'listening');
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
   // Cookies ignore ports: another host name keeps the provider's cookies separate.
   const issuer = `http://localhost:${(server.address() as AddressInfo).port}`;
   const groups = new Map<string, readonly string[] | string>();
@@ -65,5 +69,13 @@ export async function aSignInProvider(
     if (request.url?.startsWith('/token')) exchanges++;
     return answer(request, response);
   });
-  return { issuer, groups, discoveries: () => discoveries, exchanges: () => exchanges, claims, server };
+  return {
+    ...{ issuer, groups, claims, server },
+    discoveries: () => discoveries,
+    exchanges: () => exchanges,
+    [Symbol.dispose]() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
 }

@@ -9,6 +9,7 @@ import type { SessionLimits } from '../config.ts';
 import { type HashKey, hashWith } from '../hashing/hash-key.ts';
 import type { DeviceGrants } from '../people/device-grants.ts';
 import { createSeed, type Person, type PersonSession, type PersonStore } from '../people/person-store.ts';
+import type { SessionAudit, SessionStep } from '../people/session-audit.ts';
 import { isGenuine, parseRefreshToken, type SessionSeed, sessionTexts } from '../people/session-texts.ts';
 import { createUserCode, normalUserCode } from '../people/user-code.ts';
 import type { TokenStore } from '../store/token-store.ts';
@@ -21,6 +22,7 @@ export interface SignInParts {
   /** The current one first. */
   readonly hashKeys: readonly HashKey[];
   readonly limits: SessionLimits;
+  readonly audit: Pick<SessionAudit, 'note'>;
   readonly changes: Pick<ChangeFeed, 'announce'>;
   readonly clock: Clock;
   readonly metrics: Metrics;
@@ -28,7 +30,7 @@ export interface SignInParts {
 
 /** Sign-in of people from their client. @see RFC 8628 and, for refresh tokens, RFC 9700 */
 export function signInHandlers(parts: SignInParts): Handlers<typeof SignInService> {
-  const { people, grants, tokens, hashKeys, limits, changes, clock, metrics } = parts;
+  const { people, grants, tokens, hashKeys, limits, audit, changes, clock, metrics } = parts;
   const [currentKey] = hashKeys;
   if (currentKey === undefined) throw new TypeError('Tokens of sessions need at least one key.');
   const refreshes = metrics.counter({
@@ -49,9 +51,11 @@ export function signInHandlers(parts: SignInParts): Handlers<typeof SignInServic
     const leftMs = rotatedAtMs + limits.accessTokenMs - clock.nowMs();
     return { ...texts, expiresInSeconds: Math.max(1, Math.floor(leftMs / 1_000)), email };
   };
-  const end = async ({ person_id, session_id }: PersonSession) => {
-    const [ended] = await people.endSessions(person_id, session_id, clock.nowMs());
+  const end = async (session: PersonSession, action: SessionStep['action'], address = '') => {
+    const [ended] = await people.endSessions(session.person_id, session.session_id, clock.nowMs());
     changes.announce();
+    if (ended !== undefined)
+      await audit.note({ action, session, person: await people.find(session.person_id), address });
     return ended;
   };
 
@@ -83,6 +87,7 @@ export function signInHandlers(parts: SignInParts): Handlers<typeof SignInServic
       const shown = { surface: grant.surface, client: visible(client, 200), address: visible(address, 100) };
       const session = await people.begin(grant.device_code_hash, person, { ...seed, ...shown }, stored, nowMs);
       if (session === undefined) return problem(GrantProblem.EXPIRED_TOKEN);
+      await audit.note({ action: 'person_session.begin', session, person, address: shown.address });
       return { result: { case: 'tokens', value: tokensOf(texts, nowMs, person) } };
     },
 
@@ -110,7 +115,7 @@ export function signInHandlers(parts: SignInParts): Handlers<typeof SignInServic
         }
         if (age !== 0) {
           // An old refresh token is in use: it, or a newer one, was stolen.
-          await end(session);
+          await end(session, 'person_session.replay', shown.address);
           return refused('replayed');
         }
         const { texts, stored } = generationOf(currentKey, seed, session.generation + 1, nowMs);
@@ -134,12 +139,12 @@ export function signInHandlers(parts: SignInParts): Handlers<typeof SignInServic
         if (found === undefined) return {};
         const seed = { sessionId: found.session.session_id, seed: found.session.seed };
         const isOurs = hashKeys.some((key) => isGenuine(key, seed, refresh));
-        return isOurs ? sessionAnswer(await end(found.session), limits) : {};
+        return isOurs ? sessionAnswer(await end(found.session, 'person_session.end'), limits) : {};
       }
       if (parseTokenText(token)?.kind !== 'personal') return {};
       const access = await tokens.findByHash(hashesOf(token));
       const session = access && (await people.findSessionOf(access.token_id));
-      return session === undefined ? {} : sessionAnswer(await end(session), limits);
+      return session === undefined ? {} : sessionAnswer(await end(session, 'person_session.end'), limits);
     },
   };
 }

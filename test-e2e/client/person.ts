@@ -1,0 +1,91 @@
+import { Browser } from '@gateway/admin/__fixtures__/browser';
+import { clientId, clientSecret, type SignInProvider } from '@gateway/admin/__fixtures__/sign-in-provider';
+import { roomMs } from '@gateway/testkit/room';
+import { z } from 'zod';
+
+/** The settings of a gateway whose people sign in at this provider. */
+export function signInSettings(provider: Pick<SignInProvider, 'issuer'>, consoleUrl: string) {
+  return {
+    ADMIN_PUBLIC_URL: consoleUrl,
+    OIDC_ISSUER: provider.issuer,
+    OIDC_CLIENT_ID: clientId,
+    OIDC_CLIENT_SECRET: clientSecret,
+    OIDC_SCOPES: 'openid profile groups email',
+    OIDC_ROLES: 'platform=admin',
+  };
+}
+
+const begun = z.object({
+  device_code: z.string(),
+  user_code: z.string(),
+  verification_uri: z.string(),
+  verification_uri_complete: z.string(),
+  expires_in: z.number(),
+  interval: z.number(),
+});
+
+const issued = z.object({
+  access_token: z.string(),
+  token_type: z.literal('Bearer'),
+  expires_in: z.number(),
+  refresh_token: z.string(),
+  email: z.string().optional(),
+});
+
+export type PersonTokens = z.infer<typeof issued>;
+
+/** Posts a form to an endpoint of the sign-in. */
+export async function postForm(url: string, form: Readonly<Record<string, string>>) {
+  const signal = AbortSignal.timeout(roomMs(10_000));
+  const response = await fetch(url, { method: 'POST', body: new URLSearchParams({ ...form }), signal });
+  return { status: response.status, headers: response.headers, body: (await response.json()) as unknown };
+}
+
+/** Begins a device grant, as a client does that knows only the gateway's address. */
+export async function beginSignIn(baseUrl: string) {
+  const { body } = await postForm(`${baseUrl}/oauth/device_authorization`, { surface: 'claude_code' });
+  return begun.parse(body);
+}
+
+/** One poll for the tokens of a device code. */
+export function pollSignIn(baseUrl: string, deviceCode: string) {
+  const grantType = 'urn:ietf:params:oauth:grant-type:device_code';
+  return postForm(`${baseUrl}/oauth/token`, { grant_type: grantType, device_code: deviceCode });
+}
+
+/** Exchanges a refresh token. */
+export function refresh(baseUrl: string, refreshToken: string) {
+  return postForm(`${baseUrl}/oauth/token`, { grant_type: 'refresh_token', refresh_token: refreshToken });
+}
+
+/** Confirms a code in a browser, and signs in at the provider. Returns the last page. */
+export async function confirmCode(
+  page: string,
+  userCode: string,
+  { issuer }: Pick<SignInProvider, 'issuer'>,
+  name: string,
+  browser = new Browser(),
+) {
+  await browser.open(`${page}?user_code=${userCode}`);
+  let next = await browser.open(page, { form: { user_code: userCode } });
+  for (let pages = 0; next.url.origin === issuer && pages < 3; pages++) {
+    const [, action = '', prompt = ''] = /action="([^"]+)"[\s\S]*name="prompt" value="(\w+)"/.exec(next.text) ?? [];
+    next = await browser.open(action, { form: { prompt, login: name, password: 'x' } });
+  }
+  return next;
+}
+
+/** Signs a person in, from the first request to the tokens. */
+export async function signInPerson(
+  baseUrl: string,
+  provider: Pick<SignInProvider, 'issuer'>,
+  name: string,
+): Promise<PersonTokens> {
+  const grant = await beginSignIn(baseUrl);
+  await confirmCode(grant.verification_uri, grant.user_code, provider, name);
+  return tokensIn((await pollSignIn(baseUrl, grant.device_code)).body);
+}
+
+export function tokensIn(body: unknown): PersonTokens {
+  return issued.parse(body);
+}
