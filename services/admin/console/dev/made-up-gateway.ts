@@ -10,6 +10,7 @@ import { AccountService } from '@gateway/proto/admin/v1/account_service_pb.js';
 import { AuditService } from '@gateway/proto/admin/v1/audit_service_pb.js';
 import { ConfigurationService } from '@gateway/proto/admin/v1/configuration_service_pb.js';
 import { OperatorService } from '@gateway/proto/admin/v1/operator_service_pb.js';
+import { PersonService } from '@gateway/proto/admin/v1/person_service_pb.js';
 import { PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
 import { RequestService } from '@gateway/proto/admin/v1/request_service_pb.js';
 import { SessionService } from '@gateway/proto/admin/v1/session_service_pb.js';
@@ -20,6 +21,7 @@ import { accountService } from './made-up/accounts.ts';
 import { auditService } from './made-up/audit.ts';
 import { configurationService } from './made-up/configuration.ts';
 import { operatorService } from './made-up/operators.ts';
+import { personService } from './made-up/people.ts';
 import { poolService } from './made-up/pools.ts';
 import { requestService } from './made-up/requests.ts';
 import { hasSession, sessionService } from './made-up/session.ts';
@@ -46,6 +48,7 @@ const signedInOnly: Interceptor = (next) => (request) => {
 function services(router: ConnectRouter): void {
   router.service(SessionService, sessionService);
   router.service(SystemService, systemService);
+  router.service(PersonService, personService);
   router.service(PoolService, poolService);
   router.service(AccountService, accountService);
   router.service(RequestService, requestService);

@@ -5,6 +5,7 @@ import { ConfigurationPage } from '../pages/configuration/configuration-page.tsx
 import { MyUsagePage } from '../pages/my-usage/my-usage-page.tsx';
 import { OperatorsPage } from '../pages/operators/operators-page.tsx';
 import { OverviewPage } from '../pages/overview/overview-page.tsx';
+import { PeoplePage } from '../pages/people/people-page.tsx';
 import { PoolsPage } from '../pages/pools/pools-page.tsx';
 import { RequestPage } from '../pages/requests/request-page.tsx';
 import { RequestsPage } from '../pages/requests/requests-page.tsx';
@@ -37,6 +38,7 @@ export const pages: readonly PageEntry[] = [
   { path: '/tokens', label: 'Tokens', group: 'Manage', role: Role.VIEWER, component: TokensPage },
   { path: '/tokens/new', role: Role.OPERATOR, component: IssueTokenPage },
   { path: '/tokens/:tokenId', role: Role.VIEWER, component: TokenPage },
+  { path: '/people', label: 'People', group: 'Manage', role: Role.VIEWER, component: PeoplePage },
   { path: '/my-usage', label: 'My usage', group: 'Watch', role: Role.UNSPECIFIED, component: MyUsagePage },
   { path: '/system', label: 'System', group: 'Gateway', role: Role.VIEWER, component: SystemPage },
   { path: '/configuration', label: 'Configuration', group: 'Gateway', role: Role.VIEWER, component: ConfigurationPage },
