@@ -29,7 +29,7 @@ export interface SignInRoute {
  * @see https://www.rfc-editor.org/rfc/rfc8628
  */
 export function signInRoutes({ config, signIn, tokens, onFault }: SignInPeers): readonly SignInRoute[] {
-  const { signInPageUrl: pageUrl, publicUrl, rpcTimeoutMs: timeoutMs, uploadPace } = config;
+  const { signInPageUrl: pageUrl, publicUrl, opencodeModels, rpcTimeoutMs: timeoutMs, uploadPace } = config;
   if (pageUrl === undefined) return [];
   const begun = new LRUCache<string, number>({ max: 10_000, ttl: 60_000, noUpdateTTL: true });
   const form = (request: IncomingMessage) => readForm(request, uploadPace);
@@ -124,6 +124,17 @@ export function signInRoutes({ config, signIn, tokens, onFault }: SignInPeers): 
           sendPrivately(response, 200, {});
         }),
     },
+    ...(opencodeModels.length === 0
+      ? []
+      : [
+          {
+            method: 'GET',
+            path: '/.well-known/opencode',
+            async answer(request, response) {
+              sendPrivately(response, 200, opencodeDocument(publicUrl ?? originOf(request), opencodeModels));
+            },
+          } satisfies SignInRoute,
+        ]),
     {
       method: 'GET',
       path: '/managed/settings',
@@ -167,6 +178,20 @@ const grantTexts = {
   access_denied: 'The sign-in was denied.',
   expired_token: 'The sign-in expired, or was used already. Start again.',
 } as const;
+
+/** The configuration that `opencode auth login <gateway>` reads, and again at each start. */
+function opencodeDocument(origin: string, models: readonly string[]) {
+  const provider = {
+    name: 'Gateway',
+    npm: '@ai-sdk/openai-compatible',
+    options: { baseURL: `${origin}/v1`, apiKey: '{env:GATEWAY_TOKEN}' },
+    models: Object.fromEntries(models.map((model) => [model, { name: model }])),
+  };
+  return {
+    auth: { command: ['gatewayctl', 'token', 'print'], env: 'GATEWAY_TOKEN' },
+    config: { provider: { gateway: provider } },
+  };
+}
 
 function sendTokens(response: ServerResponse, tokens: SessionTokens): void {
   const { accessToken, refreshToken, expiresInSeconds, email } = tokens;
