@@ -30,6 +30,7 @@ export async function collectEvidence(witnesses: Witnesses): Promise<Evidence> {
     attempts: attemptsByMarker(providers.requests()),
     rows: await rowsOf(cluster),
     dailyTokens: await dailyTokensOf(cluster),
+    dailyCosts: await dailyCostsOf(cluster),
     localDay,
     counterTokens: await countersOf(cluster, witnesses.operator.tokens, localDay),
     unreportedLeases: witnesses.unreportedLeases,
@@ -137,6 +138,10 @@ async function rowsOf({ backends: { database } }: Cluster): Promise<readonly Led
     localDay: row.local_day,
     model: row.model,
     inputTokens: row.input_tokens,
+    cachedTokens: row.cached_tokens,
+    cacheWrite5mTokens: row.cache_write_5m_tokens,
+    cacheWrite1hTokens: row.cache_write_1h_tokens,
+    costMicros: row.cost_micros,
     outputTokens: row.output_tokens,
     estimated: row.estimated === 1,
     outcome: row.outcome,
@@ -154,6 +159,15 @@ async function dailyTokensOf({ backends: { database } }: Cluster): Promise<Reado
     .groupBy('token_id')
     .execute();
   return new Map(sums.map(({ token_id, input, output }) => [token_id, Number(input) + Number(output)]));
+}
+
+async function dailyCostsOf({ backends: { database } }: Cluster): Promise<ReadonlyMap<string, number>> {
+  const sums = await database
+    .selectFrom('usage_daily')
+    .select(({ fn }) => ['token_id', fn.sum<number>('cost_micros').as('micros')])
+    .groupBy('token_id')
+    .execute();
+  return new Map(sums.map(({ token_id, micros }) => [token_id, Number(micros)]));
 }
 
 async function countersOf(

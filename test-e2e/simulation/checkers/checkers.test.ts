@@ -20,6 +20,7 @@ const request = (number: number, changes: Partial<ClientRequest> = {}): ClientRe
 };
 const row = (number: number, changes: Partial<LedgerRow> = {}): LedgerRow => ({
   ...{ requestId: `request-${number}`, tokenId: 'one', localDay: '2026-11-30', model: 'claude-sonnet-5' },
+  ...{ cachedTokens: 0, cacheWrite5mTokens: 0, cacheWrite1hTokens: 0, costMicros: null },
   ...{ inputTokens: 10, outputTokens: 5, estimated: false, outcome: 'completed', ...changes },
 });
 const note = (second: number, changes: Partial<Note> = {}): Note => ({
@@ -33,7 +34,7 @@ const good: Evidence = {
   ...{ attempts: new Map(), dailyTokens: new Map([['one', 45]]), counterTokens: new Map([['one', 45]]) },
   ...{ localDay: '2026-11-30', clocksOffByMs: 0, unreportedLeases: [], reportsGivenUp: 0, leases: new Map() },
   ...{ activeRequests: new Map(), undelivered: new Map(), settledTwice: [], redisLosses: [], mayBeLost: new Map() },
-  ...{ memoryLosses: [], staleTokens: [], endedTexts: [], limitChanges: [] },
+  ...{ dailyCosts: new Map(), memoryLosses: [], staleTokens: [], endedTexts: [], limitChanges: [] },
   fileChanges: [{ atMs: startMs, hasClaude: true }],
   ...{ sizesAtStart: new Map([['edge-1 open', 0]]), sizes: new Map([['edge-1 open', 0]]) },
   ...{ notes: Array.from({ length: 200 }, (_, second) => note(second)), lostAloneAtMs: [], uncaught: [] },
@@ -66,6 +67,9 @@ describe('the checkers', () => {
       'a counter that is ahead for four seconds',
       { notes: [1, 2, 3, 4, 5].map((second) => note(second, { counterTokens: new Map([['one', 99]]) })) },
     ],
+    ['costsAgree', 'a row with the price of the next day', costing(65)],
+    ['costsAgree', 'daily sums with another cost', { ...costing(105), dailyCosts: new Map([['one', 104]]) }],
+    ['costsAgree', 'rows without any cost', unpriced(50)],
     ['oneAnswer', 'an answer with a fault', also(request(4, { ...refused, problem: 'two ends' }))],
     ['oneAnswer', 'an error that nothing caught', { uncaught: ['edge-1: Error'] }],
     ['obedientClient', 'a client that is refused although it waited', also(request(4, { ...refused, obeyed: true }))],
@@ -104,6 +108,15 @@ function sums(tokens: number): Partial<Evidence> {
 
 function rowsFor(...numbers: readonly number[]): Partial<Evidence> {
   return { rows: [1, 2, 3, ...numbers].map((number) => row(number)), ...sums(15 * (3 + numbers.length)) };
+}
+
+function costing(costMicros: number): Partial<Evidence> {
+  return { rows: [row(1), row(2), row(3, { costMicros })], dailyCosts: new Map([['one', costMicros]]) };
+}
+
+function unpriced(count: number): Partial<Evidence> {
+  const givenUp = Array.from({ length: count }, (_, n) => row(1, { requestId: `request-1/${n}`, outcome: 'given_up' }));
+  return { rows: [...good.rows, ...givenUp], ...sums(15 * (3 + count)) };
 }
 
 function twoMoreIn(sentAtMs: number): readonly ClientRequest[] {

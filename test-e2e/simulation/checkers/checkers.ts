@@ -1,3 +1,4 @@
+import { costsAgree } from './costs-agree.ts';
 import { countsAgree } from './counts-agree.ts';
 import type { Checker, Evidence } from './evidence.ts';
 import { leasesReturn } from './leases-return.ts';
@@ -16,6 +17,7 @@ const checkers: Readonly<Record<string, Checker>> = {
   minuteLimit,
   ledgerOnce,
   countsAgree,
+  costsAgree,
   oneAnswer,
   obedientClient,
   leasesReturn,

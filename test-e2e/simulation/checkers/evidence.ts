@@ -10,7 +10,12 @@ export interface LedgerRow {
   readonly localDay: string;
   readonly model: string;
   readonly inputTokens: number;
+  readonly cachedTokens: number;
+  readonly cacheWrite5mTokens: number;
+  readonly cacheWrite1hTokens: number;
   readonly outputTokens: number;
+  /** Null: its edge knew no price. */
+  readonly costMicros: number | null;
   readonly estimated: boolean;
   readonly outcome: string;
 }
@@ -46,6 +51,8 @@ export interface Evidence {
   readonly rows: readonly LedgerRow[];
   /** Tokens by token id, as the daily sums have them. */
   readonly dailyTokens: ReadonlyMap<string, number>;
+  /** Frozen costs by token id, in the same way. */
+  readonly dailyCosts: ReadonlyMap<string, number>;
   readonly localDay: string;
   /** By how much clocks were wrong at most. */
   readonly clocksOffByMs: number;

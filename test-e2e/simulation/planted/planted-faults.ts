@@ -217,6 +217,14 @@ export const plantedFaults: readonly PlantedFault[] = [
     runs: [['13', '0.1', 'none']],
   },
   {
+    name: 'a request keeps the cost that was known before its end',
+    file: recorder,
+    before: 'this.#price(this.#event);',
+    after: '',
+    checker: 'costsAgree',
+    runs: quiet,
+  },
+  {
     name: 'a broken answer ends as a whole one',
     file: relay,
     before: 'const isWhole = hasSucceeded || result.answerComplete;',

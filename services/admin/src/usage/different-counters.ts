@@ -11,8 +11,8 @@ type Difference = MessageInitShape<typeof CounterDifferenceSchema>;
 
 /**
  * Makes the limiter compare a day's counters of all tokens and groups with the ledger, and returns
- * those that were wrong. A counter is correct afterwards. The limiter has counters for today, and for
- * yesterday during some hours. For other days there is nothing to compare.
+ * those that were wrong. A counter is correct afterwards. The limiter has counters for today, and
+ * for yesterday during some hours. For other days there is nothing to compare.
  */
 export async function differentCounters(
   peers: Peers,
