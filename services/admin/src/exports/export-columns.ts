@@ -31,6 +31,7 @@ export const usageColumns: Columns<PricedRow> = {
   cache_write_1h_tokens: ({ usage }) => usage.totals.cacheWrite1hTokens,
   cost_computed_afterwards: ({ cost }) => (cost === undefined ? '' : decimal(cost.computedAfterwardsMicros)),
   group_id: ({ usage }) => usage.groupId ?? '',
+  group_name: ({ groupName }) => groupName ?? '',
 };
 
 /** A log entry with the label of its token. */

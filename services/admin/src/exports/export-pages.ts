@@ -11,7 +11,7 @@ import type { RequestExport, UsageExport } from './export-query.ts';
 import { isCharge } from './focus-columns.ts';
 
 interface ExportParts {
-  readonly peers: Pick<AdminPeers, 'usageReport' | 'poolOperator'>;
+  readonly peers: Pick<AdminPeers, 'usageReport' | 'poolOperator' | 'groups'>;
   readonly names: TokenNames;
 }
 

@@ -79,9 +79,9 @@ describe('an export of usage', () => {
       'content-disposition': 'attachment; filename=usage-2026-11-01-to-2026-11-20.csv',
     });
     const row =
-      '"2026-11-02","t","ci, ""nightly""","\'=cmd","gpt  ""5""","pool/a",1,9007199254740993,2,3,9007199254740996,"0.000002","EUR",0,4,1,"0.000002",\r\n';
+      '"2026-11-02","t","ci, ""nightly""","\'=cmd","gpt  ""5""","pool/a",1,9007199254740993,2,3,9007199254740996,"0.000002","EUR",0,4,1,"0.000002",,\r\n';
     expect(await text(response)).toBe(
-      `day,token_id,token_label,provider,model,account_id,requests,input_tokens,cached_tokens,output_tokens,total_tokens,cost,currency,unpriced_tokens,cache_write_5m_tokens,cache_write_1h_tokens,cost_computed_afterwards,group_id\r\n${row}${row}`,
+      `day,token_id,token_label,provider,model,account_id,requests,input_tokens,cached_tokens,output_tokens,total_tokens,cost,currency,unpriced_tokens,cache_write_5m_tokens,cache_write_1h_tokens,cost_computed_afterwards,group_id,group_name\r\n${row}${row}`,
     );
   });
 

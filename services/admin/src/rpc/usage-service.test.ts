@@ -164,6 +164,7 @@ describe('a report of usage', () => {
     expect(rows).toMatchObject([
       {
         usage: { groupId: 'g', totals: { cachedTokens: 1_200n, cacheWrite1hTokens: 300n } },
+        groupName: 'Research',
         cost: { micros: 77n + 5n + 100n + 4_000n, unpricedTokens: 9n, computedAfterwardsMicros: 4_000n },
       },
     ]);

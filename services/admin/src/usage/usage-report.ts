@@ -12,7 +12,7 @@ import { checkFields } from '../rpc/problems.ts';
 import type { TokenNames } from './token-names.ts';
 
 export interface ReportParts {
-  readonly peers: Pick<AdminPeers, 'usageReport' | 'poolOperator'>;
+  readonly peers: Pick<AdminPeers, 'usageReport' | 'poolOperator' | 'groups'>;
   readonly names: TokenNames;
 }
 
@@ -41,6 +41,7 @@ export async function usagePage(parts: ReportParts, query: ReportQuery, signal: 
   const before = compare ? await groupsBefore(peers, query, uses, signal) : undefined;
   const tokenIds = uses.map((use) => keyOf(use).tokenId ?? '');
   const labels = await names.labelsOf(tokenIds, signal);
+  const groupNames = query.grouping === UsageGrouping.GROUP ? await groupNamesOf(peers, signal) : undefined;
   const rows = [...groups].map(([text, group]) => {
     const key: UsageKey = JSON.parse(text);
     const earlier = before?.get(text);
@@ -48,6 +49,7 @@ export async function usagePage(parts: ReportParts, query: ReportQuery, signal: 
       usage: { ...key, totals: totalOf(group) },
       cost: costOf(group, prices),
       tokenLabel: labels.get(key.tokenId ?? '') ?? '',
+      ...(groupNames && { groupName: groupNames.get(key.groupId ?? '') ?? '' }),
       ...(earlier && { before: totalOf(earlier), costBefore: costOf(earlier, prices) }),
     };
   });
@@ -78,6 +80,11 @@ async function groupsBefore(
 /** All pages, one after the other. */
 export function usagePages(parts: ReportParts, query: Omit<ReportQuery, 'pageToken'>, signal: AbortSignal) {
   return pagesOf((pageToken) => usagePage(parts, { ...query, pageToken }, signal));
+}
+
+async function groupNamesOf({ groups }: ReportParts['peers'], signal: AbortSignal) {
+  const listed = await groups.listGroups({}, peerCall(signal));
+  return new Map(listed.groups.map(({ groupId, name }) => [groupId, name]));
 }
 
 async function readPrices({ poolOperator }: ReportParts['peers'], signal: AbortSignal): Promise<PriceBook> {

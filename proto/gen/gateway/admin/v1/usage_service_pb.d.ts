@@ -81,6 +81,13 @@ export declare type UsageRow = Message<"gateway.admin.v1.UsageRow"> & {
    * @generated from field: gateway.admin.v1.Cost cost_before = 5;
    */
   costBefore?: Cost | undefined;
+
+  /**
+   * The name of the group, if rows are per group. Empty: no group, or it no longer exists.
+   *
+   * @generated from field: string group_name = 6;
+   */
+  groupName: string;
 };
 
 /**

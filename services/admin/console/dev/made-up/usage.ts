@@ -69,7 +69,7 @@ export const usageService: Partial<ServiceImpl<typeof UsageService>> = {
         ),
       [UsageGrouping.GROUP]: () =>
         ['research', 'support', ''].map((groupId, index) =>
-          row({ groupId }, index + 3, { compare, share: 2 / (index + 1) }),
+          Object.assign(row({ groupId }, index + 3, { compare, share: 2 / (index + 1) }), { groupName: groupId }),
         ),
       [UsageGrouping.DAY]: () =>
         daysOf({ firstDay, lastDay })

@@ -1,5 +1,10 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { IdentityService, TokenKind, type TokenSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import {
+  GroupService,
+  IdentityService,
+  TokenKind,
+  type TokenSchema,
+} from '@gateway/proto/identity/v1/identity_service_pb.js';
 import type { GatewayFileSchema } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { PoolOperatorService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { UsageReportService } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
@@ -32,6 +37,7 @@ export function fakePeers({ tokens = [], file = {}, report = {} }: FakeServices)
     identity: clientOf(IdentityService, identity),
     poolOperator: clientOf(PoolOperatorService, poolOperator),
     usageReport: clientOf(UsageReportService, report),
+    groups: clientOf(GroupService, { listGroups: () => ({ groups: [{ groupId: 'g', name: 'Research' }] }) }),
   };
   // The code under test makes no other calls.
   return { peers: peers as unknown as AdminPeers, listed };

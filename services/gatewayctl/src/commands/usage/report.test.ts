@@ -63,13 +63,14 @@ describe('gatewayctl usage report', () => {
     const rows = [
       {
         usage: { groupId: 'g1', totals: totals(1n) },
+        groupName: 'research',
         cost: { micros: 1_500_000n, computedAfterwardsMicros: 500_000n },
       },
       { usage: { groupId: '', totals: totals(1n) }, cost: { micros: 1_000_000n } },
     ];
     const { line, asked } = commandLine({ rows, currency: 'EUR' });
     const { lines } = await line.run('usage', 'report', '--by', 'group', '--group', 'g1');
-    expect(lines[1]).toMatch(/^g1 .* 1\.50 EUR \(0\.50 EUR computed afterwards\)$/);
+    expect(lines[1]).toMatch(/^research .* 1\.50 EUR \(0\.50 EUR computed afterwards\)$/);
     expect(lines[2]).toMatch(/^\(none\) .* 1\.00 EUR$/);
     expect(lines[3]).toMatch(/^total .* 2\.50 EUR \(0\.50 EUR computed afterwards\)$/);
     expect(asked).toMatchObject([{ grouping: UsageGrouping.GROUP, groupId: 'g1' }]);

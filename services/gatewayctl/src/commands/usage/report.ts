@@ -33,7 +33,10 @@ export const groupings = {
     keys: { provider: ({ usage }) => usage?.provider ?? '', model: ({ usage }) => usage?.model ?? '' },
   },
   account: { grouping: UsageGrouping.ACCOUNT, keys: { account: ({ usage }) => usage?.accountId || '(unknown)' } },
-  group: { grouping: UsageGrouping.GROUP, keys: { group: ({ usage }) => usage?.groupId || '(none)' } },
+  group: {
+    grouping: UsageGrouping.GROUP,
+    keys: { group: ({ usage, groupName }) => groupName || usage?.groupId || '(none)' },
+  },
 } as const satisfies Record<string, { grouping: UsageGrouping; keys: Columns<UsageRow> }>;
 
 /** Prints sums page after page: one page at a time is in memory, however long the report is. */

@@ -92,7 +92,13 @@ function before(measure: Measure): Column<UsageRow> {
 }
 
 /** The key of a row, with a link to details. */
-function Key({ row: { usage, tokenLabel }, question }: { readonly row: UsageRow; readonly question: UsageQuestion }) {
+function Key({
+  row: { usage, tokenLabel, groupName },
+  question,
+}: {
+  readonly row: UsageRow;
+  readonly question: UsageQuestion;
+}) {
   const simulated = useSimulatedPools();
   if (usage === undefined) return null;
   const { localDay, tokenId, provider, model, accountId, groupId } = usage;
@@ -111,7 +117,13 @@ function Key({ row: { usage, tokenLabel }, question }: { readonly row: UsageRow;
         </>
       );
     case 'group':
-      return groupId === '' ? <span className="faint">No group</span> : groupId;
+      return groupId === '' ? (
+        <span className="faint">No group</span>
+      ) : (
+        <Link to={usageLink({ ...question, by: 'token', account: '', group: groupId })}>
+          {groupName || `${groupId.slice(0, 8)} (deleted)`}
+        </Link>
+      );
     case 'model':
       return (
         <>
