@@ -12,6 +12,8 @@ export default defineConfig({
     name: 'faults',
     include: [
       'test-e2e/faults/**/*.test.ts',
+      // Clients of people, as their makers publish them.
+      'test-e2e/sign-in/*.test.ts',
       // The README's two commands on an empty machine.
       'test-e2e/machines/*.test.ts',
       'test-e2e/suite/pooled-backends.test.ts',

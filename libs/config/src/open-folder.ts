@@ -1,7 +1,7 @@
 import { chmodSync, closeSync, openSync, statSync } from 'node:fs';
 import { mkdir, mkdtemp, rmdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { cancelTimer, startTimer } from '@gateway/time';
+import { cancelTimer, monotonicMs, startTimer, type Timer } from '@gateway/time';
 import { ConfigError } from './env-reader.ts';
 
 /** How long a folder may take to answer: a folder on a network may be unreachable. */
@@ -28,7 +28,16 @@ export async function answeringInTime<T>(
 ): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const problem = `${setting}: ${resolve(path)} did not respond within ${timeoutMs / 1_000} s. Is it a pipe, or on an unreachable disk or mount?`;
-  const timer = startTimer(() => reject(new ConfigError([problem])), timeoutMs);
+  let timer: Timer | undefined;
+  const wait = () => {
+    const dueMs = monotonicMs() + timeoutMs;
+    timer = startTimer(() => {
+      // A process that was busy for long could not receive the answer.
+      if (monotonicMs() - dueMs > timeoutMs / 10) wait();
+      else reject(new ConfigError([problem]));
+    }, timeoutMs);
+  };
+  wait();
   return await Promise.race([answer, late]).finally(() => cancelTimer(timer));
 }
 

@@ -1,6 +1,6 @@
 export { ManagedProcess, type ProcessControl, untilReady } from './managed-process.ts';
 export { type Chromium, chromium } from './servers/chromium.ts';
-export { unpackPackages } from './servers/debian-packages.js';
+export { cacheFolder, unpackPackages } from './servers/debian-packages.js';
 export { findPrograms } from './servers/find-programs.ts';
 export { freePort, freePorts } from './servers/ports.ts';
 export { type PostgresPair, startPostgresPair } from './servers/postgres-pair.ts';
