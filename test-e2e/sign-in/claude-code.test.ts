@@ -17,7 +17,10 @@ import { keys, Terminal } from './terminal.ts';
 
 const run = promisify(execFile);
 
-/** The real client, unchanged, against the gateway of `npm start` and a real provider of OpenID Connect. */
+/**
+ * The real client, unchanged, against the gateway of `npm start` and a real provider of OpenID
+ * Connect.
+ */
 describe(`${clientPackages.claude}`, () => {
   const stack = new AsyncDisposableStack();
   let provider: SignInProvider;

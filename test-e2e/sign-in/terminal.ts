@@ -54,7 +54,7 @@ export const keys = { enter: '\r', up: '\u001b[A' } as const;
 function plain(shown: string): string {
   return (
     shown
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: commands to terminals are control characters
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: they are control characters
       .replace(/\u001b\[[0-9;?>=]*[a-zA-Z]|\u001b\][^\u0007]*\u0007|\u001b[()][A-Z0-9]/g, ' ')
       .replace(/\s+/g, ' ')
   );

@@ -1,5 +1,6 @@
 import { AdapterService } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
-import { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { GroupService, IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { PersonService, SignInService } from '@gateway/proto/identity/v1/person_service_pb.js';
 import { LimiterOperatorService, LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import {
   CredentialService,
@@ -153,7 +154,7 @@ export const services = [
     ...ofAService,
     name: 'identity',
     key: 'identity',
-    serves: [IdentityService],
+    serves: [IdentityService, GroupService, PersonService, SignInService],
     backends: ['postgres'],
     secrets: { TOKEN_HASH_KEY: 'identity' },
     memoryMiB: (values) => values.services.identity.heapMiB + nodeMiB,

@@ -3,30 +3,23 @@ import type { Refusal } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { RpcError } from '@gateway/rpc';
 import { outsideTraces } from '@gateway/telemetry';
 import { cancelTimer, startInterval, startTimer, type Timer } from '@gateway/time';
-import { type Check, type Decision, WINDOW_MS } from './decide.ts';
+import type { Check, Decision } from './decide.ts';
 import type { FallbackOptions } from './fallback-options.ts';
 import { Heartbeats } from './heartbeats.ts';
 import { KeptSettles } from './kept-settles.ts';
-import {
-  type Heartbeat,
-  type RemoteLimits,
-  type Reservation,
-  type RunningRequest,
-  type SettledTotals,
-  type Settlement,
-  slicesOf,
-} from './limit-store.ts';
+import type { Heartbeat, RemoteLimits, Reservation, RunningRequest, SettledTotals, Settlement } from './limit-store.ts';
 import { MemoryLimitStore } from './memory-limit-store.ts';
 import type { Admission } from './minute-window.ts';
+import { OwnAdmissions } from './own-admissions.ts';
 import { PartialReturn } from './partial-return.ts';
 import { type KnownTotal, placesIn, reservedIn, slotsIn, totalsAfter, totalsIn } from './remote-answers.ts';
 import { asWhole, checkByShare, type ReplicaPlace, replicaHeartbeatMs } from './replica-share.ts';
 
 /**
  * Limits that a remote store decides, and that survive its outages. While the remote is away, each
- * replica enforces its share of requests per minute and of requests at a time from exact windows and
- * places of its own, and continues from the totals of days and budgets that it saw last. Settles are
- * kept, and replayed with the same request ids when the remote answers.
+ * replica enforces its share of requests per minute and of requests at a time from exact windows
+ * and places of its own, and continues from the totals of days and budgets that it saw last.
+ * Settles are kept, and replayed with the same request ids when the remote answers.
  *
  * The share is the limit divided by the number of replicas that the remote last reported. A replica
  * that has not reached the remote since it started knows neither that number nor what it admitted
@@ -45,8 +38,7 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
   readonly #options: FallbackOptions<Remote>;
   readonly #heartbeats: Heartbeats;
   #outage: { readonly sinceMs: number; readonly over: PromiseWithResolvers<void> } | undefined;
-  /** What this replica admitted without the remote and has not handed over. */
-  #own: Admission[] = [];
+  readonly #own: OwnAdmissions;
   /** Resolves when the hand-over ends; nothing is decided until then. Never rejects. */
   #handingOver: Promise<unknown> | undefined;
   /**
@@ -63,13 +55,14 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
     const { remote, clock, maxKeys, maxKept } = options;
     this.#options = options;
     this.#heartbeats = new Heartbeats(options);
+    this.#own = new OwnAdmissions(clock, this.#heartbeats);
     this.#keptSettles = new KeptSettles(options);
     this.remote = remote;
     const onAdmitted = (admission: Admission) => {
-      if (this.isAway) this.#own.push(admission);
+      if (this.isAway) this.#own.keep(admission);
     };
-    const onReleased = ({ key, requestId }: Pick<Admission, 'key' | 'requestId'>) => {
-      if (this.isAway) this.#own = this.#own.filter((own) => own.key !== key || own.requestId !== requestId);
+    const onReleased = (admission: Pick<Admission, 'key' | 'requestId'>) => {
+      if (this.isAway) this.#own.forget(admission);
     };
     this.local = new MemoryLimitStore({ clock, maxKeys, maxRecorded: maxKept, onAdmitted, onReleased });
   }
@@ -145,7 +138,7 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
     const alone = async () => {
       this.#requirePlace();
       const nowMs = this.#options.clock.nowMs();
-      for (const { ageMs, ...admission } of beat.admissions) this.#own.push({ ...admission, enteredMs: nowMs - ageMs });
+      for (const { ageMs, ...admission } of beat.admissions) this.#own.keep({ ...admission, enteredMs: nowMs - ageMs });
       this.local.record(beat.admissions);
       return undefined;
     };
@@ -155,7 +148,7 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
   /** Hands over the last minute to a remote that may have lost data without a noticed outage. */
   async remind(): Promise<void> {
     if (this.isAway || this.#isClosed) return;
-    await this.#handOverOwn(true).catch((thrown: unknown) => this.#beginOutage(thrown));
+    await this.#own.handOver(this.local.admissions()).catch((thrown: unknown) => this.#beginOutage(thrown));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -303,8 +296,7 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
   }
 
   async #recover(): Promise<void> {
-    const oldestMs = this.#options.clock.nowMs() - WINDOW_MS;
-    this.#own = this.#own.filter(({ enteredMs }) => enteredMs > oldestMs);
+    this.#own.forgetOld();
     try {
       if (this.isAway) await this.#heartbeats.tell([]);
       else await this.#sayAlive();
@@ -328,7 +320,7 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
     const { clock, events, mayForget } = this.#options;
     if (this.#outage === undefined) return;
     const { sinceMs, over } = this.#outage;
-    const first = await this.#handOverOwn(mayForget);
+    const first = await this.#own.handOver(mayForget ? this.local.admissions() : undefined);
     const rest = this.#handOverRest();
     this.#handingOver = Promise.allSettled([rest]);
     try {
@@ -345,35 +337,12 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
   async #handOverRest(): Promise<number> {
     const { clock, failureMode } = this.#options;
     const { replicas = 1 } = this.#heartbeats.place ?? {};
-    const handedOver = await this.#handOverOwn(false);
+    const handedOver = await this.#own.handOver();
     const sinceMs = clock.nowMs();
     await this.#beat();
     // Replicas that decide nothing alone have nothing to hand over.
     if (replicas > 1 && failureMode === 'local') this.#partialReturn = new PartialReturn(replicas, sinceMs);
     return handedOver;
-  }
-
-  /**
-   * Hands over what was admitted without the remote or, with `withAll`, also all that the remote
-   * admitted in the last minute. Returns how many admissions there were.
-   */
-  async #handOverOwn(withAll: boolean): Promise<number> {
-    const own = this.#own;
-    this.#own = [];
-    const admissions = withAll ? this.local.admissions() : own;
-    try {
-      for (const some of slicesOf(admissions)) {
-        const nowMs = this.#options.clock.nowMs();
-        const ageOf = (enteredMs: number) => Math.max(0, nowMs - enteredMs);
-        await this.#heartbeats.tell(
-          some.map(({ enteredMs, ...admission }) => ({ ...admission, ageMs: ageOf(enteredMs) })),
-        );
-      }
-    } catch (thrown) {
-      this.#own = [...own, ...this.#own];
-      throw thrown;
-    }
-    return admissions.length;
   }
 
   #replaySettles(): Promise<void> {

@@ -49,7 +49,9 @@ export interface RemoteLimits {
   reserve(reservation: Reservation): Promise<Refusal | undefined>;
   /** Adds what a request used to its counters. */
   settle(settlement: Settlement): Promise<SettledTotals>;
-  /** Keeps the places and reservations of running requests, and takes again those that were lost. */
+  /**
+   * Keeps the places and reservations of running requests, and takes again those that were lost.
+   */
   renew(running: readonly RunningRequest[]): Promise<void>;
   /**
    * Records that a replica of a group is alive and which requests it admitted by itself: each once,

@@ -4,7 +4,8 @@ import { budgetSpan, daySpan, type Span } from './span.ts';
 
 /**
  * A key that is limited. With a group, what belongs to the key is kept with the group's, so that
- * both are decided in one step: a key that changes its group starts anew. The group itself is a key
+ * both are decided in one step: a key that changes its group starts with empty windows. The group
+ * itself is a key
  * without a group.
  */
 export interface LimitedKey {

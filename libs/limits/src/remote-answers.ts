@@ -4,7 +4,7 @@ import type { OwnAdmission, Reservation, RunningRequest, SettledTotals, Settleme
 import { type CounterName, type Subject, subjectsOf } from './limited-key.ts';
 import { budgetSpan, daySpan } from './span.ts';
 
-/** What a replica learns from answers of the remote, to go on from in an outage. */
+/** What a replica learns from answers of the remote, with which it continues in an outage. */
 export interface KnownTotal {
   readonly counter: CounterName;
   readonly total: number;

@@ -5,7 +5,7 @@ import { addLocalDays, type LocalDay } from '@gateway/time';
 export interface Span {
   /** "d:2026-11-20", "b:month:2026-11-01": unique among the counters of a key. */
   readonly name: string;
-  /** Of a budget. Absent: it counts the tokens of a day. */
+  /** The budget's. Absent: it counts the tokens of a day. */
   readonly period?: BudgetPeriod;
   /** Of money, millionths of the currency. */
   readonly unit: 'tokens' | 'micros';

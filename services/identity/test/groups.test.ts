@@ -3,6 +3,7 @@ import { GroupService, IdentityService, TokenKind } from '@gateway/proto/identit
 import { BudgetPeriod } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { directClientOf } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
+import { roomMs } from '@gateway/testkit/room';
 import { ManualClock } from '@gateway/time';
 import { tokenSha256 } from '@gateway/tokens';
 import { describe, expect, it } from 'vitest';
@@ -65,7 +66,7 @@ describe.each(testDatabases)('groups over $name', ({ open }) => {
     const [first, second] = [await world.issue({ groupId }), await world.issue({ groupId })];
     const ids = [first, second].map(({ token }) => token?.tokenId ?? '').toSorted();
     await world.issue({});
-    const changes = world.identity.watchChanges({}, { signal: AbortSignal.timeout(30_000) })[Symbol.asyncIterator]();
+    const changes = world.identity.watchChanges({}, { signal: AbortSignal.timeout(roomMs(30_000)) })[Symbol.asyncIterator]();
     await changes.next();
     const announced = async () => {
       const { value } = await changes.next();

@@ -4,6 +4,7 @@ import { IdentityService, TokenKind } from '@gateway/proto/identity/v1/identity_
 import { GrantProblem, PersonService, SignInService } from '@gateway/proto/identity/v1/person_service_pb.js';
 import { directClientOf } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
+import { roomMs } from '@gateway/testkit/room';
 import { ManualClock } from '@gateway/time';
 import { parseTokenText, tokenSha256 } from '@gateway/tokens';
 import { describe, expect, it } from 'vitest';
@@ -208,7 +209,7 @@ describe.each(testDatabases)('sign-in of people over $name', ({ open }) => {
     await using world = await openWorld(open);
     const tokens = await world.signedIn();
     const token = await world.resolve(tokens.accessToken);
-    const changes = world.identity.watchChanges({}, { signal: AbortSignal.timeout(30_000) })[Symbol.asyncIterator]();
+    const changes = world.identity.watchChanges({}, { signal: AbortSignal.timeout(roomMs(30_000)) })[Symbol.asyncIterator]();
     await changes.next();
     await world.signIn.endSession({ token: tokens.refreshToken });
     expect((await changes.next()).value).toMatchObject({ tokenIds: [token?.tokenId] });

@@ -11,8 +11,8 @@ import { limiterRoutes } from './routes.ts';
 
 export interface LimiterPeers {
   /**
-   * Where totals of `token:<id>` and `group:<id>` keys are loaded from when the store has lost them.
-   * Without it they start at zero.
+   * Where totals of `token:<id>` and `group:<id>` keys are loaded from when the store has lost
+   * them. Without it they start at zero.
    */
   readonly usageQuery?: LedgerReader | undefined;
 }

@@ -94,6 +94,9 @@ async function agreeWithReference({ store, clock }: Opened, given: Plan): Promis
     return { key: `${run}-${key}`, limits: messageOf(current[key] ?? {}), ...(key !== 'alone' && { group }) };
   };
   const dayOf = (isLate: boolean) => addLocalDays(localDayOf(clock.nowMs()), isLate ? -1 : 0);
+  /** Yesterday's counters are kept for six hours: a later request belongs to today. */
+  const keptDayOf = (isLate: boolean) =>
+    dayOf(isLate && clock.nowMs() < startOfLocalDayMs(dayOf(false)) + 6 * 3_600_000);
   const compare = async () => {
     for (const key of ['a', 'b', 'alone']) {
       const check: Check = { ...termsOf(key), requestId: '', costKind: CostKind.REQUEST_ONLY };
@@ -137,7 +140,7 @@ async function agreeWithReference({ store, clock }: Opened, given: Plan): Promis
         break;
       }
       case 'reserve': {
-        const localDay = dayOf(action.isLate);
+        const localDay = keptDayOf(action.isLate);
         const asked = { ...termsOf(action.key), requestId: idOf(action), localDay, costMicros: action.cost };
         const expected = reference.reserve(idOf(action), membersOf(action.key), localDay, action.cost, nowMs);
         expect(plainRefusal(await store.reserve(asked))).toEqual(expected);
@@ -145,7 +148,7 @@ async function agreeWithReference({ store, clock }: Opened, given: Plan): Promis
       }
       case 'settle': {
         const { tokens, cost, ended } = action;
-        const day = dayOf(action.isLate && nowMs < startOfLocalDayMs(dayOf(false)) + 6 * 3_600_000);
+        const day = keptDayOf(action.isLate);
         reference.settle(idOf(action), membersOf(action.key), { day, tokens, cost, ended }, nowMs);
         const used = { localDay: day, tokens, costMicros: cost, ended };
         await store.settle({ ...termsOf(action.key), requestId: idOf(action), ...used });

@@ -2,7 +2,10 @@ import { create } from '@bufbuild/protobuf';
 import { GetDayTotalResponseSchema, GetGroupTotalResponseSchema } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import type { LimiterPeers } from '../src/service.ts';
 
-/** A usage service with a ledger that a test fills: for one token or group, on one day. A token costs a millionth. */
+/**
+ * A usage service with a ledger that a test fills: for one token or group, on one day. A token
+ * costs a millionth.
+ */
 export class UsageLedger {
   readonly #tokens = new Map<string, number>();
   /** The highest number of ids in one query. */

@@ -12,9 +12,9 @@ export async function up(database: Kysely<unknown>): Promise<void> {
       group_id text,
       created_at_ms bigint not null,
       last_seen_at_ms bigint not null,
-      disabled_at_ms bigint
+      disabled_at_ms bigint,
+      constraint people_subject unique (issuer, subject)
     )`.execute(database);
-  await sql`create unique index people_by_subject on people (issuer, subject)`.execute(database);
   await sql`create index people_by_last_seen on people (last_seen_at_ms, person_id)`.execute(database);
   await sql`
     create table device_grants (
@@ -27,9 +27,9 @@ export async function up(database: Kysely<unknown>): Promise<void> {
       person_id text,
       created_at_ms bigint not null,
       expires_at_ms bigint not null,
-      polled_at_ms bigint not null
+      polled_at_ms bigint not null,
+      constraint device_grants_user_code unique (user_code_hash)
     )`.execute(database);
-  await sql`create unique index device_grants_by_user_code on device_grants (user_code_hash)`.execute(database);
   await sql`create index device_grants_by_expiry on device_grants (expires_at_ms)`.execute(database);
   await sql`
     create table person_sessions (

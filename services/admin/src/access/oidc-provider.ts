@@ -33,7 +33,9 @@ export interface PendingSignIn {
   readonly codeVerifier: string;
   /** The requested page. */
   readonly returnTo: string;
-  /** The code of a client that waits to be signed in. Absent: the person signs in to the console. */
+  /**
+   * The code of a client that waits to be signed in. Absent: the person signs in to the console.
+   */
   readonly userCode?: string | undefined;
 }
 

@@ -19,7 +19,9 @@ export class PersonRules {
     this.#parts = parts;
   }
 
-  /** Why a person may not sign in: for operators, and for the person. Undefined if the person may. */
+  /**
+   * Why a person may not sign in: for operators, and for the person. Undefined if the person may.
+   */
   async problemOf({ groups, isEmailUnverified }: Identity) {
     if (isEmailUnverified) {
       const text = 'Your e-mail address is not verified. Verify it at your identity provider, then sign in again.';
@@ -31,7 +33,10 @@ export class PersonRules {
     return { reason: 'no group that may sign in', text };
   }
 
-  /** The first of the configured groups that the person is in, and that has a group of tokens, counts. */
+  /**
+   * The first of the configured groups that the person is in, and that has a group of tokens,
+   * counts.
+   */
   async claimsOf({ subject, email, name, groups }: Identity) {
     const { issuer, groups: allowed, groupIdOf } = this.#parts;
     const [group] = [...allowed].filter(([theirs, ours]) => ours !== '' && groups.includes(theirs));

@@ -126,8 +126,8 @@ async function statusOf({ limiter }: AdminParts['peers'], group: Group, signal: 
 }
 
 /**
- * When a budget is used up at the rate of its period so far. Undefined if it lasts, or has only just
- * begun.
+ * When a budget is used up at the rate of its period so far. Undefined if it lasts, or has only
+ * just begun.
  */
 export function budgetEndMs(status: Pick<LimitStatus, 'budget'> | undefined, nowMs: number): number | undefined {
   const { amountMicros = 0n, spentMicros = 0n, firstDay = '', resetsAt } = status?.budget ?? {};

@@ -10,6 +10,7 @@ import { possibleCost } from '../admission/reservation.ts';
 import { AnswerTooLongError } from '../attempts/attempt-errors.ts';
 import { type AttemptPlan, type AttemptsFailed, type AttemptsResult, runAttempts } from '../attempts/attempt-loop.ts';
 import { callerKey } from '../authentication/authenticate.ts';
+import { mayUseModel } from '../authorization/token-rules.ts';
 import { relayAnswer } from '../relay/relay-answer.ts';
 import type { AdmittedRequest, EndpointPeers } from '../request-context.ts';
 import { UsageRecorder } from '../usage/usage-recorder.ts';
@@ -67,6 +68,8 @@ function reserve(
   const { group } = token;
   const budget = group?.limits?.budget;
   if (group === undefined || budget === undefined || !takesPlaces(token)) return undefined;
+  // For the client it does not exist, so the budget must not answer.
+  if (!mayUseModel(token, model)) return undefined;
   const costMicros = possibleCost({ body, model, localDay }, pricing, typicalOutputs);
   if (costMicros === 0) return undefined;
   return limiter.reserve({ ...limiterTerms(token), requestId, localDay, costMicros }).then((refusal) => {

@@ -99,8 +99,8 @@ function retryHeaders(error: GatewayError, status: number, nowMs: number): Recor
   const { retryAtMs, limit } = error;
   return {
     ...(retryAtMs === undefined ? {} : { 'retry-after': `${Math.max(1, Math.ceil((retryAtMs - nowMs) / 1_000))}` }),
-    // SDKs obey retry-after without an upper bound: the wait for the next day, or for the next period
-    // of a budget, would block the client's process.
+    // SDKs obey retry-after without an upper bound: the wait for the next day, or for the next
+    // period of a budget, would block the client's process.
     ...(isForDays(limit, retryAtMs, nowMs) ? { 'x-should-retry': 'false' } : {}),
   };
 }

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GatewayError } from '@gateway/errors';
 import { GrantProblem, type SessionTokens, type SignInService } from '@gateway/proto/identity/v1/person_service_pb.js';
 import type { Client } from '@gateway/rpc';
+import { cacheTime } from '@gateway/time';
 import { LRUCache } from 'lru-cache';
 import { authenticate, type TokenCache } from '../authentication/authenticate.ts';
 import type { EdgeRouterConfig } from '../config.ts';
@@ -31,7 +32,7 @@ export interface SignInRoute {
 export function signInRoutes({ config, signIn, tokens, onFault }: SignInPeers): readonly SignInRoute[] {
   const { signInPageUrl: pageUrl, publicUrl, opencodeModels, rpcTimeoutMs: timeoutMs, uploadPace } = config;
   if (pageUrl === undefined) return [];
-  const begun = new LRUCache<string, number>({ max: 10_000, ttl: 60_000, noUpdateTTL: true });
+  const begun = new LRUCache<string, number>({ max: 10_000, ttl: 60_000, noUpdateTTL: true, ...cacheTime });
   const form = (request: IncomingMessage) => readForm(request, uploadPace);
   /** The identity service is away: the client keeps its tokens, and tries again. */
   const unlessAway = async (response: ServerResponse, answer: () => Promise<void>) => {
@@ -160,7 +161,9 @@ const paths = {
 
 const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
 
-/** Most grants that one address may begin in a minute. It may be that of a proxy for many people. */
+/**
+ * Most grants that one address may begin in a minute. It may be that of a proxy for many people.
+ */
 const mostPerMinute = 120;
 
 /** @see https://www.rfc-editor.org/rfc/rfc8628#section-3.5 */

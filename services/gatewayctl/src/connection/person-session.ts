@@ -27,7 +27,7 @@ export interface SignInPrompt {
 export function readGatewayUrl(env: Environment): string {
   return readSettings(env, (reader) => {
     const named = reader.optionalUrl('GATEWAY_URL', 'https://gateway.example', ['https', 'http']);
-    return (named ?? `http://127.0.0.1:${reader.port('PORT', 8080)}`).replace(/\/+$/, '');
+    return (named ?? `http://127.0.0.1:${reader.port('PORT', 8080)}`).replace(/(?<!\/)\/+$/, '');
   });
 }
 

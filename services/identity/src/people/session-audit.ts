@@ -7,7 +7,7 @@ export interface SessionStep {
   readonly action: 'person_session.begin' | 'person_session.end' | 'person_session.replay';
   readonly session: Pick<PersonSession, 'session_id' | 'surface' | 'client'>;
   readonly person: Pick<Person, 'email' | 'name'> | undefined;
-  /** Of the client. Empty: unknown. */
+  /** The client's. Empty: unknown. */
   readonly address: string;
 }
 
@@ -36,7 +36,7 @@ export class SessionAudit {
       await this.#database.insertInto('audit_log').values(row).execute();
     } catch (thrown) {
       this.#logger.error(
-        { err: thrown, action, sessionId },
+        { err: thrown, action, session_id: sessionId },
         'a step of a session could not be written to the audit log',
       );
     }

@@ -26,8 +26,8 @@ export function toLimitsMessage(
 }
 
 /**
- * Converts the limits of a request; an absent limit means unlimited. The rules reject numbers beyond
- * the safe integers. @throws GatewayError if they have a budget, which only groups have
+ * Converts the limits of a request; an absent limit means unlimited. The rules reject numbers
+ * beyond the safe integers. @throws GatewayError if they have a budget, which only groups have
  */
 export function fromLimitsMessage({ budget, ...limits }: Limits): TokenLimits {
   if (budget !== undefined) throw new GatewayError('invalid_request', 'limits.budget is for groups only.');

@@ -21,7 +21,10 @@ export interface NewGroup {
 /** The changes to a group. Undefined: unchanged. */
 export type GroupDetails = { readonly [Field in keyof NewGroup]?: NewGroup[Field] | undefined };
 
-/** Groups of tokens. Each change of a group is a change of its tokens too, so that edges learn of it. */
+/**
+ * Groups of tokens. Each change of a group is a change of its tokens too, so that edges learn of
+ * it.
+ */
 export class GroupStore {
   readonly #database: GatewayDatabase;
 
@@ -67,8 +70,8 @@ export class GroupStore {
   }
 
   /**
-   * Changes a group. `conflict`: it has another revision, and nothing was changed. `taken`: the name
-   * is in use. Undefined: there is no such group.
+   * Changes a group. `conflict`: it has another revision, and nothing was changed. `taken`: the
+   * name is in use. Undefined: there is no such group.
    */
   async update(
     groupId: string,

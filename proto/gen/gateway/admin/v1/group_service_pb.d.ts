@@ -31,7 +31,7 @@ export declare type GroupListing = Message<"gateway.admin.v1.GroupListing"> & {
   limits?: LimitStatus | undefined;
 
   /**
-   * When the budget will be used up if the group goes on spending as in this period so far. Absent:
+   * When the budget will be used up if the group continues to spend as in this period so far. Absent:
    * it lasts until the period ends, or there is no budget.
    *
    * @generated from field: google.protobuf.Timestamp budget_ends_at = 3;

@@ -1,0 +1,58 @@
+import type { Clock } from '@gateway/time';
+import { WINDOW_MS } from './decide.ts';
+import type { Heartbeats } from './heartbeats.ts';
+import { slicesOf } from './limit-store.ts';
+import type { Admission } from './minute-window.ts';
+
+/** What a replica admitted while the remote was away, until the remote has it. */
+export class OwnAdmissions {
+  #kept: Admission[] = [];
+  readonly #clock: Clock;
+  readonly #heartbeats: Pick<Heartbeats, 'tell'>;
+
+  constructor(clock: Clock, heartbeats: Pick<Heartbeats, 'tell'>) {
+    this.#clock = clock;
+    this.#heartbeats = heartbeats;
+  }
+
+  keep(admission: Admission): void {
+    this.#kept.push(admission);
+  }
+
+  /** Forgets the slot of a request that was refused after all. */
+  forget({ key, requestId }: Pick<Admission, 'key' | 'requestId'>): void {
+    this.#kept = this.#kept.filter((own) => own.key !== key || own.requestId !== requestId);
+  }
+
+  /** Forgets what has left the windows. */
+  forgetOld(): void {
+    const oldestMs = this.#clock.nowMs() - WINDOW_MS;
+    this.#kept = this.#kept.filter(({ enteredMs }) => enteredMs > oldestMs);
+  }
+
+  /**
+   * Gives the remote these admissions, by default the kept ones, each with its age. Returns how
+   * many there were. If the remote fails, the kept ones stay.
+   *
+   * @param all everything of the last minute, for a remote that may have lost it.
+   * @throws whatever the remote throws.
+   */
+  async handOver(all?: readonly Admission[]): Promise<number> {
+    const kept = this.#kept;
+    this.#kept = [];
+    const admissions = all ?? kept;
+    try {
+      for (const some of slicesOf(admissions)) {
+        const nowMs = this.#clock.nowMs();
+        const ageOf = (enteredMs: number) => Math.max(0, nowMs - enteredMs);
+        await this.#heartbeats.tell(
+          some.map(({ enteredMs, ...admission }) => ({ ...admission, ageMs: ageOf(enteredMs) })),
+        );
+      }
+    } catch (thrown) {
+      this.#kept = [...kept, ...this.#kept];
+      throw thrown;
+    }
+    return admissions.length;
+  }
+}
