@@ -61,9 +61,7 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
     const onAdmitted = (admission: Admission) => {
       if (this.isAway) this.#own.keep(admission);
     };
-    const onReleased = (admission: Pick<Admission, 'key' | 'requestId'>) => {
-      if (this.isAway) this.#own.forget(admission);
-    };
+    const onReleased = (admission: Pick<Admission, 'key' | 'requestId'>) => this.#own.forget(admission);
     this.local = new MemoryLimitStore({ clock, maxKeys, maxRecorded: maxKept, onAdmitted, onReleased });
   }
 

@@ -5,8 +5,7 @@ import { budgetSpan, daySpan, type Span } from './span.ts';
 /**
  * A key that is limited. With a group, what belongs to the key is kept with the group's, so that
  * both are decided in one step: a key that changes its group starts with empty windows. The group
- * itself is a key
- * without a group.
+ * itself is a key without a group.
  */
 export interface LimitedKey {
   readonly key: string;

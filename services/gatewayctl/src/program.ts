@@ -60,6 +60,10 @@ const groups: Readonly<Record<string, Group>> = {
     summary: 'Manages people who sign in from their client.',
     load: async (context) => (await import('./commands/person.ts')).personCommand(context),
   },
+  group: {
+    summary: 'Manages groups of tokens, with their limits and budgets.',
+    load: async (context) => (await import('./commands/group.ts')).groupCommand(context),
+  },
   token: {
     summary: 'Manages the tokens of callers.',
     load: async (context) => (await import('./commands/token.ts')).tokenCommand(context),

@@ -58,6 +58,8 @@ describe('the permissions', () => {
       'GroupService.CreateGroup',
       'GroupService.DeleteGroup',
       'GroupService.UpdateGroup',
+      'PersonService.EndSessions',
+      'PersonService.SetPersonDisabled',
       'TokenService.IssueToken',
       'TokenService.RevokeToken',
       'TokenService.RotateToken',

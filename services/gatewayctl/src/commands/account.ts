@@ -95,6 +95,20 @@ export function accountCommand({ env, connect }: CommandContext): Command {
   useCommand('drain', AccountUse.DRAINING, 'Sends an account no new requests. Requests in flight complete.');
   useCommand('disable', AccountUse.DISABLED, 'Disables an account. Requests in flight complete.');
   account
+    .command('label')
+    .description(
+      'Replaces the labels of an account. Groups and tokens can be restricted to accounts with certain labels.',
+    )
+    .argument('<account>', 'pool/name, or a unique name')
+    .argument('<labels>', 'labels, separated by commas, or none', commaList)
+    .action(async (named: string, given: readonly string[]) => {
+      const labels = given.length === 1 && given[0] === 'none' ? [] : [...given];
+      await using admin = await connect();
+      const accountId = await findAccountId(admin, named);
+      await admin.clientOf(AccountService).setAccountLabels({ accountId, labels });
+      noteChange(admin, `${accountId} has ${labels.length === 0 ? 'no labels' : `the labels ${labels.join(', ')}`}`);
+    });
+  account
     .command('remove')
     .description('Deletes an account from the database, with its stored tokens. Requests in flight complete.')
     .argument('<account>', 'pool/name, or a unique name')

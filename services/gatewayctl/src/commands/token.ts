@@ -12,6 +12,7 @@ import type { Limits } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { epochMs } from '@gateway/time';
 import { Command, Option } from 'commander';
 import type { AdminConnection } from '../connection/admin-connection.ts';
+import { findGroupId } from '../connection/named-group.ts';
 import { notFoundToUndefined } from '../connection/not-found.ts';
 import { firstOf, type Page } from '../connection/pages.ts';
 import { UsageError } from '../failures.ts';
@@ -78,12 +79,14 @@ export function tokenCommand({ connect, env }: CommandContext): Command {
       wholeNumber(0, maxRequestsPerMinute),
     )
     .option('--tpd <number>', 'tokens per day; 0 rejects every request (default: no limit)', wholeNumber(0))
+    .option('--group <group>', 'its group: an id, the beginning of an id, or a name', idOrPrefix)
     .option('--note <text>', 'note, visible to operators only')
     .option('--expires <when>', 'expiry: 30d, a day, or a time', comingMoment)
-    .action(async ({ kind, label, rpm, tpd, note, expires, ...output }: IssueFlags) => {
+    .action(async ({ kind, label, rpm, tpd, group, note, expires, ...output }: IssueFlags) => {
       await using admin = await connect({ issues: true });
       const limits = limitsOf(rpm, tpd);
-      const request = { kind: kinds[kind], label, limits, note: note ?? '', expiresAt: expires };
+      const groupId = group === undefined ? '' : await findGroupId(admin, group);
+      const request = { kind: kinds[kind], label, limits, groupId, note: note ?? '', expiresAt: expires };
       const issued = await admin.clientOf(TokenService).issueToken(request);
       await printMessage(output, IssueTokenResponseSchema, issued, ({ tokenText: text }) => `${text}\n`);
       noteChange(
@@ -103,19 +106,21 @@ export function tokenCommand({ connect, env }: CommandContext): Command {
       numberOrNone(0, maxRequestsPerMinute),
     )
     .option('--tpd <number>', 'tokens per day; 0 rejects every request, none removes the limit', numberOrNone(0))
+    .option('--group <group>', 'its group: an id, the beginning of an id, a name, or none', idOrPrefix)
     .option('--note <text>', 'note, visible to operators only')
     .option('--expires <when>', 'expiry: 30d, a day, a time, or never', (text) =>
       text === 'never' ? text : comingMoment(text),
     )
     .action(async (named: string, flags: SetFlags) => {
       if (Object.keys(flags).length === 0)
-        throw new UsageError('nothing to change: use --label, --rpm, --tpd, --note or --expires.');
+        throw new UsageError('nothing to change: use --label, --rpm, --tpd, --group, --note or --expires.');
       await using admin = await connect();
       const { token: seen } = await findToken(admin, named);
       const request = {
         tokenId: seen?.tokenId ?? '',
         expectedRevision: seen?.revision ?? 0n,
         ...changesOf(flags, seen?.limits),
+        groupId: flags.group === undefined ? undefined : await findGroupId(admin, flags.group),
       };
       const { token: changed } = await admin.clientOf(TokenService).updateToken(request);
       noteChange(admin, `changed ${changed?.tokenId} (${changed?.label}): ${limitsText(changed?.limits)}`);
@@ -173,6 +178,7 @@ interface IssueFlags extends OutputFlags {
   readonly label: string;
   readonly rpm?: number;
   readonly tpd?: number;
+  readonly group?: string;
   readonly note?: string;
   readonly expires?: Timestamp;
 }
@@ -181,6 +187,7 @@ interface SetFlags {
   readonly label?: string;
   readonly rpm?: number | 'none';
   readonly tpd?: number | 'none';
+  readonly group?: string;
   readonly note?: string;
   readonly expires?: Timestamp | 'never';
 }
@@ -207,6 +214,7 @@ const columns: Columns<TokenListing> = {
   id: ({ token }) => token?.tokenId ?? '',
   label: ({ token }) => token?.label ?? '',
   kind: ({ token }) => kindText(token?.kind),
+  group: { of: ({ groupName }) => groupName, spare: true },
   'requests/min': requestsText,
   'tokens/day': tokensText,
   today: { of: (listing) => Number(usedOf(listing)), spare: true },
@@ -255,11 +263,12 @@ function oldSecretText({ token }: TokenListing): string {
 }
 
 function tokenText(listing: TokenListing): string {
-  const { token, limits, tokensByDay } = listing;
+  const { token, limits, tokensByDay, groupName } = listing;
   return factSheet({
     id: token?.tokenId,
     label: token?.label,
     kind: kindText(token?.kind),
+    group: groupName,
     state: stateCell(listing),
     'requests/min': requestsText(listing),
     'next slot': limits?.requests?.remaining === 0 ? timeText(limits.requests.nextSlotAt) : undefined,

@@ -1,0 +1,131 @@
+import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect';
+import { GroupService } from '@gateway/proto/admin/v1/group_service_pb.js';
+import { TokenService } from '@gateway/proto/admin/v1/token_service_pb.js';
+import { BudgetPeriod } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { describe, expect, it } from 'vitest';
+import { CommandLine } from '../__fixtures__/command-line.ts';
+
+const id = '01a1fc6b-b507-756f-be4c-3808a428abd3';
+const group = {
+  groupId: id,
+  name: 'Team A',
+  limits: {
+    requestsPerMinute: 60,
+    concurrentRequests: 5,
+    budget: { amountMicros: 250_000_000n, period: BudgetPeriod.MONTH },
+  },
+  access: { models: ['claude*'], accountLabels: [] },
+  tokens: 3,
+  revision: 4n,
+};
+const listing = {
+  group,
+  limits: {
+    requests: { limit: 60, remaining: 48 },
+    concurrency: { limit: 5, running: 2 },
+    budget: { amountMicros: 250_000_000n, spentMicros: 12_500_000n },
+  },
+};
+
+function commandLine(methods: Partial<ServiceImpl<typeof GroupService>> = {}) {
+  const asked: unknown[] = [];
+  const remember =
+    <T>(answer: T) =>
+    (request: unknown) => {
+      asked.push(request);
+      return answer;
+    };
+  const service = {
+    listGroups: remember({ groups: [listing], currency: 'EUR' }),
+    getGroup: remember({ group: listing, currency: 'EUR' }),
+    createGroup: remember({ group }),
+    updateGroup: remember({ group }),
+    deleteGroup: remember({}),
+    ...methods,
+  };
+  const tokens = { issueToken: remember({ token: { tokenId: 'token-1', label: 'ci' }, tokenText: 'gw_s_text' }) };
+  return {
+    line: new CommandLine((router) => router.service(GroupService, service).service(TokenService, tokens)),
+    asked,
+  };
+}
+
+describe('gatewayctl group', () => {
+  it('creates a group with the limits and rules of the flags, and prints its id', async () => {
+    const { line, asked } = commandLine();
+    const limits = ['--rpm', '60', '--tpd', '1000', '--concurrent', '5', '--budget', '12.50/week'];
+    const rules = ['--models', 'claude*, snel', '--account-labels', 'team-a'];
+    const { printed, notes } = await line.run('group', 'create', 'Team A', ...limits, ...rules, '--note', 'of ops');
+    expect({ printed, notes }).toEqual({ printed: `${id}\n`, notes: `created ${id} (Team A)` });
+    expect(asked).toMatchObject([
+      {
+        name: 'Team A',
+        note: 'of ops',
+        limits: {
+          requestsPerMinute: 60,
+          tokensPerDay: 1_000n,
+          concurrentRequests: 5,
+          budget: { amountMicros: 12_500_000n, period: BudgetPeriod.WEEK },
+        },
+        access: { models: ['claude*', 'snel'], accountLabels: ['team-a'] },
+      },
+    ]);
+  });
+
+  it('shows the use of every limit, and of the budget in its currency', async () => {
+    const { line } = commandLine();
+    const [, row] = (await line.run('group', 'list')).lines;
+    expect(row).toMatch(/Team A +3 +12 of 60 +– +2 of 5 +12\.50 EUR of 250\.00 EUR per month$/);
+    const { printed } = await line.run('group', 'show', 'Team A');
+    expect(printed).toMatch(/^models +claude\*$/m);
+  });
+
+  it('changes only what the flags name, on the revision that it has seen', async () => {
+    const { line, asked } = commandLine();
+    await line.run('group', 'set', 'Team A', '--budget', 'none', '--models', 'none');
+    const { requestsPerMinute, concurrentRequests } = group.limits;
+    expect(asked.at(-1)).toMatchObject({
+      ...{ groupId: id, expectedRevision: 4n, limits: { requestsPerMinute, concurrentRequests } },
+      access: { models: [] },
+    });
+    expect(asked.at(-1)).not.toHaveProperty('limits.budget', expect.anything());
+    await line.run('group', 'set', 'Team A', '--note', 'new');
+    expect(asked.at(-1)).toMatchObject({ note: 'new' });
+    expect(asked.at(-1)).not.toHaveProperty('limits', expect.anything());
+  });
+
+  it('refuses a change without anything to change, and budgets that it does not understand', async () => {
+    const { line, asked } = commandLine();
+    expect((await line.run('group', 'set', 'Team A')).exitCode).toBe(2);
+    for (const budget of ['250', '250/year', '-1/day', '1.1234567/day', 'a/day', '250/constructor'])
+      expect(await line.run('group', 'create', 'x', '--budget', budget)).toMatchObject({ exitCode: 2 });
+    expect(asked).toEqual([]);
+  });
+
+  it('deletes a group, and says how many tokens had it', async () => {
+    const { line, asked } = commandLine();
+    expect((await line.run('group', 'delete', 'Team A')).notes).toBe(`deleted ${id} (Team A); 3 tokens had it`);
+    expect(asked.at(-1)).toMatchObject({ groupId: id });
+  });
+
+  it('says where to find a group that does not exist', async () => {
+    const { line } = commandLine({
+      getGroup: () => {
+        throw new ConnectError('There is no group.', Code.NotFound);
+      },
+    });
+    const { notes, exitCode } = await line.run('group', 'show', 'nope');
+    expect({ notes, exitCode }).toEqual({
+      notes: 'gatewayctl: no group nope. Run gatewayctl group list to see all groups.',
+      exitCode: 1,
+    });
+  });
+});
+
+describe('gatewayctl token issue --group', () => {
+  it('issues a token of the group', async () => {
+    const { line, asked } = commandLine();
+    await line.run('token', 'issue', '--label', 'ci', '--group', 'Team A');
+    expect(asked).toMatchObject([{ group: 'Team A' }, { label: 'ci', groupId: id }]);
+  });
+});

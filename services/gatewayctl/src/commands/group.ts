@@ -1,0 +1,208 @@
+import {
+  CreateGroupResponseSchema,
+  type GroupListing,
+  GroupListingSchema,
+  GroupService,
+} from '@gateway/proto/admin/v1/group_service_pb.js';
+import type { AccessRules } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { BudgetPeriod, type Limits } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { Command, InvalidArgumentError } from 'commander';
+import { findGroup } from '../connection/named-group.ts';
+import { UsageError } from '../failures.ts';
+import { type OutputFlags, printList, printMessage, withOutput } from '../output/print.ts';
+import { type Columns, factSheet } from '../output/table.ts';
+import { countText, moneyText, timeText } from '../output/words.ts';
+import { commaList } from './comma-list.ts';
+import { type CommandContext, noteChange } from './context.ts';
+import { idOrPrefix, numberOrNone } from './flags.ts';
+
+/** `gatewayctl group …` */
+export function groupCommand({ connect }: CommandContext): Command {
+  const group = new Command('group').description(
+    'Manages groups: tokens that share limits, a budget and access rules. <group> is an id, the beginning of an id, or a name.',
+  );
+  withOutput(group.command('list'))
+    .description('Lists groups by name, with the current use of their limits.')
+    .action(async (output: OutputFlags) => {
+      await using admin = await connect({ reads: true });
+      const { groups, currency } = await admin.clientOf(GroupService).listGroups({});
+      const whenNone = 'No groups. Create one with gatewayctl group create.';
+      await printList(output, GroupListingSchema, [groups], { columns: columnsIn(currency), whenNone });
+    });
+  withOutput(group.command('show'))
+    .description('Shows a group with its limits and rules.')
+    .argument('<group>', 'id, beginning of an id, or name', idOrPrefix)
+    .action(async (named: string, output: OutputFlags) => {
+      await using admin = await connect({ reads: true });
+      const { group: found, currency } = await findGroup(admin, named);
+      await printMessage(output, GroupListingSchema, found, (listing) => groupText(listing, currency));
+    });
+  withOutput(withTerms(group.command('create')))
+    .description('Creates a group. Add tokens with gatewayctl token issue --group or token set --group.')
+    .argument('<name>', 'name, unique among groups: 1 to 100 characters on one line')
+    .action(async (name: string, { note = '', output, ...flags }: TermFlags & OutputFlags) => {
+      await using admin = await connect();
+      const request = { name, note, limits: limitsOf(flags, {}), access: accessOf(flags, undefined) };
+      const created = await admin.clientOf(GroupService).createGroup(request);
+      await printMessage({ output }, CreateGroupResponseSchema, created, ({ group: made }) => `${made?.groupId}\n`);
+      noteChange(admin, `created ${created.group?.groupId} (${name})`);
+    });
+  withTerms(group.command('set'))
+    .description('Changes the given details of a group. They apply to new requests within a second.')
+    .argument('<group>', 'id, beginning of an id, or name', idOrPrefix)
+    .option('--name <text>', 'new name')
+    .action(async (named: string, { name, note, ...flags }: TermFlags & { readonly name?: string }) => {
+      if (name === undefined && note === undefined && Object.keys(flags).length === 0)
+        throw new UsageError('nothing to change: see gatewayctl group set --help.');
+      await using admin = await connect();
+      const { groupId = '', revision = 0n, limits, access } = (await findGroup(admin, named)).group.group ?? {};
+      const isLimited = limitFlags.some((flag) => flags[flag] !== undefined);
+      const isRuled = flags.models !== undefined || flags.accountLabels !== undefined;
+      const { group: changed } = await admin.clientOf(GroupService).updateGroup({
+        ...{ groupId, name, note, expectedRevision: revision },
+        limits: isLimited ? limitsOf(flags, limits) : undefined,
+        access: isRuled ? accessOf(flags, access) : undefined,
+      });
+      noteChange(admin, `changed ${groupId} (${changed?.name})`);
+    });
+  group
+    .command('delete')
+    .description('Deletes a group. Its tokens stay valid, and belong to no group.')
+    .argument('<group>', 'id, beginning of an id, or name', idOrPrefix)
+    .action(async (named: string) => {
+      await using admin = await connect();
+      const { groupId = '', name = '', tokens = 0 } = (await findGroup(admin, named)).group.group ?? {};
+      await admin.clientOf(GroupService).deleteGroup({ groupId });
+      noteChange(admin, `deleted ${groupId} (${name}); ${countText(tokens, 'token')} had it`);
+    });
+  return group;
+}
+
+interface TermFlags {
+  readonly note?: string;
+  readonly rpm?: number | 'none';
+  readonly tpd?: number | 'none';
+  readonly concurrent?: number | 'none';
+  readonly budget?: Limits['budget'] | 'none';
+  readonly models?: readonly string[] | 'none';
+  readonly accountLabels?: readonly string[] | 'none';
+}
+
+const limitFlags = ['rpm', 'tpd', 'concurrent', 'budget'] as const;
+
+function withTerms(command: Command): Command {
+  return command
+    .option('--rpm <number>', 'requests per minute of all its tokens together, or none', numberOrNone(0, 2 ** 32 - 1))
+    .option('--tpd <number>', 'tokens per day of all its tokens together, or none', numberOrNone(0))
+    .option('--concurrent <number>', 'requests at the same time, or none', numberOrNone(0, 2 ** 32 - 1))
+    .option('--budget <amount/period>', 'money per day, week or month: 250/month, or none', budgetOrNone)
+    .option(
+      '--models <patterns>',
+      'models and classes that its tokens may use, separated by commas, or none',
+      listOrNone,
+    )
+    .option(
+      '--account-labels <labels>',
+      'only accounts with one of these labels, separated by commas, or none',
+      listOrNone,
+    )
+    .option('--note <text>', 'note, visible to operators only');
+}
+
+const periods = { day: BudgetPeriod.DAY, week: BudgetPeriod.WEEK, month: BudgetPeriod.MONTH };
+
+/** "250/month", "12.50/day" or "none" */
+function budgetOrNone(text: string) {
+  if (text === 'none') return text;
+  const { amount = '', period = '' } = /^(?<amount>\d{1,9}(?:\.\d{1,6})?)\/(?<period>\w+)$/.exec(text)?.groups ?? {};
+  if (amount === '' || !Object.hasOwn(periods, period))
+    throw new InvalidArgumentError('It must be an amount and a period such as 250/month, or none.');
+  const [whole = '', fraction = ''] = amount.split('.');
+  return {
+    amountMicros: BigInt(whole) * 1_000_000n + BigInt(fraction.padEnd(6, '0')),
+    period: periods[period as keyof typeof periods],
+  };
+}
+
+function listOrNone(text: string): readonly string[] | 'none' {
+  return text === 'none' ? text : commaList(text);
+}
+
+/** Limits are replaced as a whole: a limit without a flag is sent unchanged. */
+function limitsOf({ rpm, tpd, concurrent, budget }: TermFlags, limits: Partial<Limits> = {}) {
+  const tokensPerDay = typeof tpd === 'number' ? BigInt(tpd) : tpd;
+  return {
+    requestsPerMinute: withoutNone(rpm ?? limits.requestsPerMinute),
+    tokensPerDay: withoutNone(tokensPerDay ?? limits.tokensPerDay),
+    concurrentRequests: withoutNone(concurrent ?? limits.concurrentRequests),
+    budget: withoutNone(budget ?? limits.budget),
+  };
+}
+
+function accessOf({ models, accountLabels }: TermFlags, access: AccessRules | undefined) {
+  return {
+    models: [...(withoutNone(models ?? access?.models) ?? [])],
+    accountLabels: [...(withoutNone(accountLabels ?? access?.accountLabels) ?? [])],
+  };
+}
+
+function withoutNone<T>(value: T | 'none' | undefined): T | undefined {
+  return value === 'none' ? undefined : value;
+}
+
+function columnsIn(currency: string): Columns<GroupListing> {
+  return {
+    id: ({ group }) => group?.groupId ?? '',
+    name: ({ group }) => group?.name ?? '',
+    tokens: ({ group }) => group?.tokens ?? 0,
+    'requests/min': requestsText,
+    'tokens/day': tokensText,
+    running: runningText,
+    budget: (listing) => budgetText(listing, currency),
+  };
+}
+
+function groupText(listing: GroupListing, currency: string): string {
+  const { group, limits, budgetEndsAt, tokensByDay } = listing;
+  return factSheet({
+    ...{ id: group?.groupId, name: group?.name, tokens: `${group?.tokens ?? 0}` },
+    'requests/min': requestsText(listing),
+    'tokens/day': tokensText(listing),
+    running: runningText(listing),
+    budget: budgetText(listing, currency),
+    'budget resets': timeText(limits?.budget?.resetsAt),
+    'used up at this rate': timeText(budgetEndsAt),
+    models: group?.access?.models.join(', '),
+    'account labels': group?.access?.accountLabels.join(', '),
+    'last days': tokensByDay.join(' '),
+    created: timeText(group?.createdAt),
+    note: group?.note,
+  });
+}
+
+function requestsText({ group, limits }: GroupListing): string {
+  const [limit, left] = [group?.limits?.requestsPerMinute, limits?.requests?.remaining];
+  return usedText(limit, limit === undefined || left === undefined ? undefined : Math.max(0, limit - left));
+}
+
+function tokensText({ group, limits, tokensByDay }: GroupListing): string {
+  return usedText(group?.limits?.tokensPerDay, limits === undefined ? undefined : tokensByDay.at(-1));
+}
+
+function runningText({ group, limits }: GroupListing): string {
+  return usedText(group?.limits?.concurrentRequests, limits?.concurrency?.running);
+}
+
+/** "12.50 EUR of 250.00 EUR per month" */
+function budgetText({ group, limits }: GroupListing, currency: string): string {
+  const budget = group?.limits?.budget;
+  if (budget === undefined) return '–';
+  const whole = `${moneyText(budget.amountMicros, currency)} per ${BudgetPeriod[budget.period]?.toLowerCase()}`;
+  return limits?.budget === undefined ? whole : `${moneyText(limits.budget.spentMicros, currency)} of ${whole}`;
+}
+
+/** "12 of 60"; only the limit if the limiter could not be asked. */
+function usedText(limit: number | bigint | undefined, used: number | bigint | undefined): string {
+  if (limit === undefined) return '–';
+  return used === undefined ? `${limit}` : `${used} of ${limit}`;
+}
