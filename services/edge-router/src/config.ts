@@ -79,7 +79,9 @@ export function readEdgeRouterConfig(env: Environment) {
      * The address of this API for clients: "https://gateway.example". By default, it is the one
      * that a client uses.
      */
-    publicUrl: reader.optionalUrl('PUBLIC_URL', 'https://gateway.example', ['https', 'http'])?.replace(/(?<!\/)\/+$/, ''),
+    publicUrl: reader
+      .optionalUrl('PUBLIC_URL', 'https://gateway.example', ['https', 'http'])
+      ?.replace(/(?<!\/)\/+$/, ''),
     /**
      * The models that /.well-known/opencode names, separated by commas. Anyone can read them.
      * Without any, opencode has to be configured on each machine.

@@ -66,7 +66,9 @@ describe.each(testDatabases)('groups over $name', ({ open }) => {
     const [first, second] = [await world.issue({ groupId }), await world.issue({ groupId })];
     const ids = [first, second].map(({ token }) => token?.tokenId ?? '').toSorted();
     await world.issue({});
-    const changes = world.identity.watchChanges({}, { signal: AbortSignal.timeout(roomMs(30_000)) })[Symbol.asyncIterator]();
+    const changes = world.identity
+      .watchChanges({}, { signal: AbortSignal.timeout(roomMs(30_000)) })
+      [Symbol.asyncIterator]();
     await changes.next();
     const announced = async () => {
       const { value } = await changes.next();

@@ -209,7 +209,9 @@ describe.each(testDatabases)('sign-in of people over $name', ({ open }) => {
     await using world = await openWorld(open);
     const tokens = await world.signedIn();
     const token = await world.resolve(tokens.accessToken);
-    const changes = world.identity.watchChanges({}, { signal: AbortSignal.timeout(roomMs(30_000)) })[Symbol.asyncIterator]();
+    const changes = world.identity
+      .watchChanges({}, { signal: AbortSignal.timeout(roomMs(30_000)) })
+      [Symbol.asyncIterator]();
     await changes.next();
     await world.signIn.endSession({ token: tokens.refreshToken });
     expect((await changes.next()).value).toMatchObject({ tokenIds: [token?.tokenId] });

@@ -83,12 +83,13 @@ export const servicesAndRuntime: DashboardDescription = {
         {
           kind: 'lines',
           title: 'Sign-ins and sessions',
-          description: 'Sign-ins by result, and browser sessions.',
+          description: "Sign-ins by result, browser sessions, and refreshes of people's sessions by result.",
           unit: 'none',
           width: 8,
           targets: [
             { expr: increase('gateway_admin_sign_ins_total', ['method', 'result']), legend: '{{method}} {{result}}' },
             { expr: gauge('max', 'gateway_admin_open_sessions'), legend: 'sessions' },
+            { expr: increase('gateway_session_refreshes_total', ['result']), legend: 'refresh {{result}}' },
           ],
         },
       ],
