@@ -12,6 +12,7 @@ import { contractBehaviour } from './contract.ts';
 import { costsBehaviour } from './costs.ts';
 import { failingAccountBehaviour } from './failing-account.ts';
 import { failoverBehaviour } from './failover.ts';
+import { groupsBehaviour } from './groups.ts';
 import { hangUpBehaviour } from './hang-up.ts';
 import { hangUpRacesBehaviour } from './hang-up-races.ts';
 import { lackingAccountsBehaviour } from './lacking-accounts.ts';
@@ -73,6 +74,7 @@ export function describeGateway<T extends Topology>(
     relayBytesBehaviour(gateway);
     reportedCountsBehaviour(gateway);
     costsBehaviour(gateway);
+    groupsBehaviour(gateway);
     oddAnswersBehaviour(gateway);
     tokenLabelsBehaviour(gateway);
     tracesBehaviour(gateway);

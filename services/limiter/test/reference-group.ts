@@ -54,7 +54,7 @@ export class ReferenceGroup {
         (limits.requestsPerMinute !== undefined && this.#hasSlot(course, name, nowMs)) ||
         this.#hasPlace(course, name, nowMs),
     );
-    if (isKnown || this.#hasEnded(course, nowMs)) return undefined;
+    if (isKnown || (!isPlain(members) && this.#hasEnded(course, nowMs))) return undefined;
     const refusal = this.#refusal(members, isBudgeted, nowMs);
     if (refusal !== undefined) return refusal;
     for (const { name, limits } of members) {
@@ -224,4 +224,10 @@ export function counterOf(name: string, period: PlainPeriod, day: LocalDay): str
 
 function tokensOf(name: string, day: LocalDay): string {
   return `tokens ${day} ${name}`;
+}
+
+/** Requests without places and reservations are admitted as if none had ended. */
+function isPlain(members: readonly LimitedMember[]): boolean {
+  const [member, group] = members;
+  return group === undefined && member?.limits.concurrentRequests === undefined && member?.limits.budget === undefined;
 }

@@ -37,7 +37,8 @@ local function free_reservation(amounts_key, expiry_key, request_id)
   redis.call('HDEL', amounts_key, request_id)
   if redis.call('ZCARD', expiry_key) == 0 then
     redis.call('DEL', amounts_key)
-  else
+  elseif micros ~= '0' then
+    -- Redis does not accept "-0".
     redis.call('HINCRBY', amounts_key, '', '-' .. micros)
   end
   return true

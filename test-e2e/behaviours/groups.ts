@@ -1,0 +1,136 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { create } from '@bufbuild/protobuf';
+import { GroupService } from '@gateway/proto/admin/v1/group_service_pb.js';
+import { TokenService } from '@gateway/proto/admin/v1/token_service_pb.js';
+import { AccessRulesSchema, TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { BudgetPeriod, type LimitsSchema } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { roomMs } from '@gateway/testkit/room';
+import { describe, expect, it } from 'vitest';
+import { chat } from '../client/chat.ts';
+import { adminClient } from '../client/operator.ts';
+import type { Topology } from '../topologies/topology.ts';
+
+/** Tokens that share limits, a budget and access rules. The prices are in the suite's gateway.yaml. */
+export function groupsBehaviour(gateway: () => Topology): void {
+  describe('a group of tokens', () => {
+    it('shares requests per minute among its tokens, and never refuses a personal one', async () => {
+      const group = await createGroup({ limits: { requestsPerMinute: 2 } });
+      const [one, other, personal] = [await group.token(), await group.token(), await group.token('personal')];
+      expect((await ask(one)).status).toBe(200);
+      expect((await ask(other)).status).toBe(200);
+      for (const token of [one, other]) {
+        const refused = await ask(token);
+        expect(refused).toMatchObject({ status: 429, json: { error: { limit: 'group_requests_per_minute' } } });
+        expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+      }
+      expect((await ask(personal)).status).toBe(200);
+    });
+
+    it('admits as many requests at a time as it may, and the next one when one has ended', async () => {
+      const group = await createGroup({ limits: { concurrentRequests: 1 } });
+      const [one, other] = [await group.token(), await group.token()];
+      const delay = { kind: 'delay', beforeHeadersMs: roomMs(2_000) } as const;
+      gateway().simulator.faults.add({ account: 'counting-a', times: 1, fault: delay });
+      const running = ask(one);
+      await expect.poll(async () => (await group.status())?.concurrency?.running).toBe(1);
+      const refused = await ask(other);
+      expect(refused).toMatchObject({ status: 429, json: { error: { limit: 'concurrency' } } });
+      expect(refused.headers.get('retry-after')).toBe('1');
+      expect((await running).status).toBe(200);
+      await expect.poll(async () => (await ask(other)).status).toBe(200);
+      await expect.poll(async () => (await group.status())?.concurrency?.running).toBe(0);
+    });
+
+    it('spends its budget to the millionth, then refuses until the period ends', async () => {
+      const amountMicros = 20_000n;
+      const group = await createGroup({ limits: { budget: { amountMicros, period: BudgetPeriod.MONTH } } });
+      const token = await group.token();
+      for (let n = 1; n <= 2; n++) {
+        gateway().simulator.faults.add({ account: 'counting-a', times: 1, fault: usageFault });
+        expect((await ask(token)).status).toBe(200);
+        const budget = { spentMicros: BigInt(n) * 15_384n, reservedMicros: 0n, amountMicros };
+        await expect.poll(async () => (await group.status())?.budget).toMatchObject(budget);
+      }
+      const refused = await ask(token);
+      expect(refused).toMatchObject({ status: 429, json: { error: { limit: 'budget' } } });
+      expect(refused.headers.get('x-should-retry')).toBe('false');
+    });
+
+    it('refuses a request that can cost more than what is left, and one that fits is answered', async () => {
+      const budget = { amountMicros: 10_000n, period: BudgetPeriod.DAY };
+      const token = await (await createGroup({ limits: { budget } })).token();
+      expect(await ask(token, { max_tokens: 1_000 })).toMatchObject({
+        status: 429,
+        json: { error: { limit: 'budget' } },
+      });
+      expect((await ask(token, { max_tokens: 100 })).status).toBe(200);
+    });
+
+    it('hides models that its tokens may not use, also when its budget is spent', async () => {
+      const budget = { amountMicros: 0n, period: BudgetPeriod.DAY };
+      const access = create(AccessRulesSchema, { models: ['gateway/snel'] });
+      const group = await createGroup({ access });
+      const token = await group.token();
+      const listing = await fetch(`${gateway().baseUrl}/v1/models`, { headers: { authorization: `Bearer ${token}` } });
+      const { data } = (await listing.json()) as { data: readonly { readonly id: string }[] };
+      expect(data.map(({ id }) => id)).toEqual(['gateway/snel']);
+      const messageOf = async (model: string) => {
+        const { status, json } = await ask(token, { model });
+        expect(status).toBe(404);
+        return JSON.stringify(json).replaceAll(model, 'MODEL');
+      };
+      expect(await messageOf('gateway/counting')).toBe(await messageOf('gateway/unknown'));
+      expect(await messageOf('claude-sonnet-5')).toBe(await messageOf('claude-unknown'));
+      expect((await ask(token, { model: 'gateway/snel' })).status).toBe(200);
+      await group.setLimits({ budget: { ...budget, amountMicros: 1n } });
+      await expect.poll(async () => (await group.status())?.budget?.amountMicros).toBe(1n);
+      expect(await messageOf('claude-sonnet-5')).toBe(await messageOf('claude-unknown'));
+    });
+
+    it('stops limiting tokens that have left it, and when it is deleted', async () => {
+      const group = await createGroup({ limits: { requestsPerMinute: 0 } });
+      const [leaving, staying] = [await group.issue(), await group.issue()];
+      expect((await ask(leaving.tokenText)).status).toBe(429);
+      const tokenId = leaving.token?.tokenId ?? '';
+      await adminClient(TokenService, gateway()).updateToken({ tokenId, groupId: '' });
+      await expect.poll(async () => (await ask(leaving.tokenText)).status).toBe(200);
+      expect((await ask(staying.tokenText)).status).toBe(429);
+      await adminClient(GroupService, gateway()).deleteGroup({ groupId: group.groupId });
+      await expect.poll(async () => (await ask(staying.tokenText)).status).toBe(200);
+    });
+
+    const ask = (token: string, more: Readonly<Record<string, unknown>> = {}) =>
+      chat(gateway(), token, { model: 'gateway/counting', max_tokens: 50, ...more });
+
+    async function createGroup({ limits, access }: GroupTerms) {
+      const groups = adminClient(GroupService, gateway());
+      const name = `e2e ${crypto.randomUUID()}`;
+      const groupId = (await groups.createGroup({ name, limits, access })).group?.groupId ?? '';
+      const issue = (kind: TokenKind = TokenKind.SERVICE) =>
+        adminClient(TokenService, gateway()).issueToken({ kind, label: 'e2e', groupId });
+      return {
+        groupId,
+        issue,
+        token: async (kind: 'service' | 'personal' = 'service') =>
+          (await issue(kind === 'personal' ? TokenKind.PERSONAL : TokenKind.SERVICE)).tokenText,
+        setLimits: (changed: GroupTerms['limits']) => groups.updateGroup({ groupId, limits: changed }),
+        status: async () => (await groups.getGroup({ group: groupId })).group?.limits,
+      };
+    }
+  });
+}
+
+interface GroupTerms {
+  readonly limits?: MessageInitShape<typeof LimitsSchema>;
+  readonly access?: MessageInitShape<typeof AccessRulesSchema>;
+}
+
+/** 15,384 millionths, as `costs` derives from the price page. */
+const usage = {
+  input_tokens: 2_048,
+  cache_read_input_tokens: 1_800,
+  cache_creation_input_tokens: 248,
+  cache_creation: { ephemeral_5m_input_tokens: 148, ephemeral_1h_input_tokens: 100 },
+  output_tokens: 503,
+};
+const usageFault = { kind: 'usage', members: usage, atStart: usage } as const;
