@@ -10,6 +10,7 @@ import { roomMs } from '@gateway/testkit/room';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { adminClient } from '../client/operator.ts';
 import { confirmCode, refresh, signInPerson, signInSettings } from '../client/person.ts';
+import { issueToken } from '../client/tokens.ts';
 import { type AllInOneTopology, startAllInOne } from '../topologies/all-in-one.ts';
 import { clientPackages, clientPrograms } from './client-programs.ts';
 import { ClaudeHome } from './signed-in-home.ts';
@@ -92,6 +93,21 @@ describe(`${clientPackages.claude}`, () => {
     const codes = (await Promise.all([ask(home), ask(home), ask(home)])).map(({ code }) => code);
     expect(codes).toEqual([0, 0, 0]);
     expect((await ask(home)).code).toBe(0);
+  });
+
+  it('shows that the day of a token is spent, and does not blame a busy server', async () => {
+    const { text: token } = await issueToken(gateway, { tokensPerDay: 0 });
+    const home = await mkdtemp(join(parent, 'token-'));
+    const address = { ANTHROPIC_BASE_URL: gateway.baseUrl, ANTHROPIC_AUTH_TOKEN: token };
+    const env = { HOME: home, PATH: process.env.PATH ?? '', DISABLE_AUTOUPDATER: '1', ...address };
+    const asking = run(claude, ['--print', '--model', 'claude-sonnet-5', 'hi'], {
+      ...{ cwd: home, env, timeout: roomMs(60_000) },
+    });
+    asking.child.stdin?.end();
+    const { stdout, stderr } = await asking.catch((failed) => failed);
+    expect(`${stdout}${stderr}`.trim()).toBe(
+      'API Error: Request rejected (429) · The token exceeded its limit of tokens per day.',
+    );
   });
 
   it('says that the session has expired when the person was disabled', async () => {
