@@ -73,17 +73,6 @@ describe('renderError', () => {
     expect(renderError(error, 'chat', now).headers['x-should-retry']).toBe('false');
   });
 
-  it('lets Claude Code show the message of a spent day or budget, and of no other refusal', () => {
-    const reasonOf = (limit: 'tokens_per_day' | 'budget' | 'concurrency', retryAtMs: number) =>
-      renderError(new GatewayError('rate_limit_exceeded', 'No.', { limit, retryAtMs }), 'messages', now).headers[
-        'anthropic-ratelimit-unified-overage-disabled-reason'
-      ];
-    expect(reasonOf('tokens_per_day', now + 1_000)).toBe('org_spend_cap_reached');
-    expect(reasonOf('budget', now + 30_000_000)).toBe('org_spend_cap_reached');
-    expect(reasonOf('budget', now + 1_000)).toBeUndefined();
-    expect(reasonOf('concurrency', now + 1_000)).toBeUndefined();
-  });
-
   it('speaks to Codex on the Responses endpoint', () => {
     const error = new GatewayError('pool_exhausted', 'All limited.', { retryAtMs: now + 500 });
     expect(JSON.parse(renderError(error, 'responses', now).body).error).toMatchObject({

@@ -10,7 +10,7 @@ export type ErrorDialect = 'chat' | 'messages' | 'responses';
 export function renderError(error: GatewayError, dialect: ErrorDialect, nowMs: number) {
   const status = statusOf(error);
   const body = dialect === 'messages' ? messagesBody(error, status) : { error: chatFields(error, dialect) };
-  const own = error instanceof HttpFault ? error.headers : retryHeaders(error, status, dialect, nowMs);
+  const own = error instanceof HttpFault ? error.headers : retryHeaders(error, status, nowMs);
   const headers: Record<string, string> = { 'content-type': 'application/json; charset=utf-8', ...own };
   return { status, headers, body: JSON.stringify(body) };
 }
@@ -92,12 +92,7 @@ function messagesBody({ upstreamStatus, upstreamCode, message }: GatewayError, s
   return { type: 'error', error: { type: 'api_error', code: 'subscription_upstream_error', message, ...details } };
 }
 
-function retryHeaders(
-  error: GatewayError,
-  status: number,
-  dialect: ErrorDialect,
-  nowMs: number,
-): Record<string, string> {
+function retryHeaders(error: GatewayError, status: number, nowMs: number): Record<string, string> {
   // Waiting does not make a token valid or an answer smaller: without this header, agents repeat
   // the request for most of a minute before they report the error.
   if (status === 401 || error.isFinal) return { 'x-should-retry': 'false' };
@@ -106,16 +101,9 @@ function retryHeaders(
     ...(retryAtMs === undefined ? {} : { 'retry-after': `${Math.max(1, Math.ceil((retryAtMs - nowMs) / 1_000))}` }),
     // SDKs obey retry-after without an upper bound: the wait for the next day, or for the next
     // period of a budget, would block the client's process.
-    ...(isForDays(limit, retryAtMs, nowMs) ? { 'x-should-retry': 'false', ...spentHeaders[dialect] } : {}),
+    ...(isForDays(limit, retryAtMs, nowMs) ? { 'x-should-retry': 'false' } : {}),
   };
 }
-
-/** Without this header Claude Code says that the server is busy, and that no limit is reached. */
-const spentHeaders = {
-  chat: undefined,
-  responses: undefined,
-  messages: { 'anthropic-ratelimit-unified-overage-disabled-reason': 'org_spend_cap_reached' },
-} as const;
 
 /** A budget that is only reserved has room again as soon as a request ends. */
 function isForDays(limit: GatewayError['limit'], retryAtMs = 0, nowMs = 0): boolean {
