@@ -10,7 +10,7 @@ import { chat } from '../client/chat.ts';
 import { adminClient } from '../client/operator.ts';
 import type { Topology } from '../topologies/topology.ts';
 
-/** Tokens that share limits, a budget and access rules. The prices are in the suite's gateway.yaml. */
+/** Tokens that share limits, a budget and access rules. The prices are in the suite's file. */
 export function groupsBehaviour(gateway: () => Topology): void {
   describe('a group of tokens', () => {
     it('shares requests per minute among its tokens, and never refuses a personal one', async () => {
