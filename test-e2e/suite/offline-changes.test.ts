@@ -14,7 +14,7 @@ vi.setConfig({ testTimeout: 240_000 });
 const changing = [
   ...['token issue', 'token set', 'token rotate', 'token revoke'],
   ...['account add', 'account replace-credential', 'account enable', 'account drain', 'account disable'],
-  ...['account remove', 'account rotate-keys'],
+  ...['account label', 'account remove', 'account rotate-keys', 'group create', 'group set', 'group delete'],
   ...['operator create', 'operator set-role', 'operator disable', 'operator enable', 'operator rotate-token'],
 ];
 const others = [
@@ -22,8 +22,10 @@ const others = [
   ...['token list', 'token show', 'account list', 'pool status', 'pool explain', 'class list'],
   ...['request show', 'request list', 'request tail', 'usage report', 'usage export'],
   ...['config show', 'config check', 'system status', 'system replicas', 'operator list', 'audit list'],
-  // They have suites of their own, with a database to migrate and with usage to repair.
+  ...['group list', 'group show', 'person list', 'person show', 'token print'],
+  // They have suites of their own, with a database to migrate, usage to repair, and people.
   ...['migrate', 'usage reconcile', 'usage replay-dead-letters'],
+  ...['person end-sessions', 'person disable', 'person enable'],
 ];
 
 describe('gatewayctl without a running gateway', () => {
@@ -64,13 +66,17 @@ describe('gatewayctl without a running gateway', () => {
     await run('account enable responses/x3');
     await run(`account replace-credential responses/x3 --kind api_key ${secret}`);
     await run('account remove responses/x4');
+    await run('account label responses/x3 team-a,reserved');
     const accounts = { 'responses/x1': 'disabled', 'responses/x2': 'draining', 'responses/x3': 'active' };
     expect(await states()).toEqual(accounts);
     env = { ...env, ACCOUNT_KEYS: `own:${Buffer.alloc(32, 'own').toString('base64')}` };
     await run('account rotate-keys');
 
     for (const name of ['one', 'two']) await run(`token issue --label ${name}`);
-    await run('token set one --rpm 7');
+    for (const name of ['team', 'gone']) await run(`group create ${name} --concurrent 3`);
+    await run('group set team --rpm 70');
+    await run('group delete gone');
+    await run('token set one --rpm 7 --group team');
     const rotated = (await run('token rotate one')).trim();
     await run('token revoke two');
 
@@ -85,8 +91,11 @@ describe('gatewayctl without a running gateway', () => {
     await untilReady(adminUrl, command);
     env = { ...env, GATEWAY_ADMIN_URL: adminUrl, GATEWAY_ADMIN_TOKEN: ofAnn };
     expect(await states()).toEqual(accounts);
-    const kinds = (await list('account')) as readonly { readonly id: string; readonly credentialKind: string }[];
+    const kinds = (await list('account')) as readonly ListedAccount[];
     expect(kinds.find(({ id }) => id === 'responses/x3')?.credentialKind).toBe('api_key');
+    expect(kinds.find(({ id }) => id === 'responses/x3')?.labels).toEqual(['team-a', 'reserved']);
+    const [group, ...others] = (await run('group list')).trim().split('\n').slice(1);
+    expect({ group, others }).toEqual({ group: expect.stringMatching(/team +1 +0 of 70 +– +0 of 3/), others: [] });
     expect(await run('token show two')).toContain('revoked');
     const { limits } = await usageOf({ baseUrl: `http://127.0.0.1:${env.PORT}` }, rotated);
     expect(limits).toMatchObject({ requestsPerMinute: { limit: 7 } });
@@ -106,3 +115,9 @@ describe('gatewayctl without a running gateway', () => {
     expect([...changing, ...others].toSorted()).toEqual(commands.toSorted());
   });
 });
+
+interface ListedAccount {
+  readonly id: string;
+  readonly credentialKind: string;
+  readonly labels?: readonly string[];
+}

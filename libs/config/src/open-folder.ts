@@ -1,11 +1,13 @@
 import { chmodSync, closeSync, openSync, statSync } from 'node:fs';
 import { mkdir, mkdtemp, rmdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { cancelTimer, monotonicMs, startTimer, type Timer } from '@gateway/time';
+import { cancelTimer, startTimer, type Timer } from '@gateway/time';
 import { ConfigError } from './env-reader.ts';
 
 /** How long a folder may take to answer: a folder on a network may be unreachable. */
 const defaultTimeoutMs = 5_000;
+/** A process that only waits for the folder is far below it. */
+const busyShare = 0.2;
 
 /**
  * Ensures that the folder in a setting exists and is writable. A new folder is accessible to this
@@ -30,10 +32,10 @@ export async function answeringInTime<T>(
   const problem = `${setting}: ${resolve(path)} did not respond within ${timeoutMs / 1_000} s. Is it a pipe, or on an unreachable disk or mount?`;
   let timer: Timer | undefined;
   const wait = () => {
-    const dueMs = monotonicMs() + timeoutMs;
+    const before = performance.eventLoopUtilization();
     timer = startTimer(() => {
-      // A process that was busy for long could not receive the answer.
-      if (monotonicMs() - dueMs > timeoutMs / 10) wait();
+      // A process that was busy, as it is while it starts, could not receive the answer.
+      if (performance.eventLoopUtilization(before).utilization > busyShare) wait();
       else reject(new ConfigError([problem]));
     }, timeoutMs);
   };

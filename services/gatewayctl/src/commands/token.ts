@@ -198,9 +198,14 @@ function changesOf({ label, rpm, tpd, note, expires }: SetFlags, limits: Limits 
   return {
     label,
     note,
-    limits: isLimited ? limitsOf(rpm ?? limits?.requestsPerMinute, tpd ?? limits?.tokensPerDay) : undefined,
+    limits: isLimited ? changedLimits(rpm, tpd, limits) : undefined,
     ...(expires === 'never' ? { clearExpiry: true } : { expiresAt: expires }),
   };
+}
+
+function changedLimits(rpm: SetFlags['rpm'], tpd: SetFlags['tpd'], limits: Partial<Limits> = {}) {
+  const { requestsPerMinute, tokensPerDay, concurrentRequests, budget } = limits;
+  return { ...limitsOf(rpm ?? requestsPerMinute, tpd ?? tokensPerDay), concurrentRequests, budget };
 }
 
 function limitsOf(rpm: number | 'none' | undefined, tpd: number | bigint | 'none' | undefined) {

@@ -72,10 +72,15 @@ export function updateOf(seen: Token, draft: TokenDraft): MessageInitShape<typeo
   return {
     tokenId: seen.tokenId,
     ...(draft.label !== before.label && { label: draft.label }),
-    ...(limitsChanged && { limits: limitsOf(draft) }),
+    // Limits are replaced as a whole: those that the form does not show stay.
+    ...(limitsChanged && { limits: withOthers(limitsOf(draft), seen.limits) }),
     ...(draft.note !== before.note && { note: draft.note }),
     ...(expiryChanged && (draft.expiresAt === '' ? { clearExpiry: true } : { expiresAt: expiryOf(draft) })),
   };
+}
+
+function withOthers(limits: Limits, { concurrentRequests, budget }: Partial<Limits> = {}): Limits {
+  return create(LimitsSchema, { ...limits, concurrentRequests, budget });
 }
 
 /** The changes by another person, one line for each field. */
