@@ -8,6 +8,7 @@ import { roomMs } from '@gateway/testkit/room';
 import { describe, expect, it } from 'vitest';
 import { chat } from '../client/chat.ts';
 import { adminClient } from '../client/operator.ts';
+import { messagesBody, relay } from '../client/relay.ts';
 import type { Topology } from '../topologies/topology.ts';
 
 /** Tokens that share limits, a budget and access rules. The prices are in the suite's file. */
@@ -47,7 +48,7 @@ export function groupsBehaviour(gateway: () => Topology): void {
       const token = await group.token();
       for (let n = 1; n <= 2; n++) {
         gateway().simulator.faults.add({ account: 'counting-a', times: 1, fault: usageFault });
-        expect((await ask(token)).status).toBe(200);
+        expect((await askMessages(token, 50)).status).toBe(200);
         const budget = { spentMicros: BigInt(n) * 15_384n, reservedMicros: 0n, amountMicros };
         await expect.poll(async () => (await group.status())?.budget).toMatchObject(budget);
       }
@@ -59,11 +60,15 @@ export function groupsBehaviour(gateway: () => Topology): void {
     it('refuses a request that can cost more than what is left, and one that fits is answered', async () => {
       const budget = { amountMicros: 10_000n, period: BudgetPeriod.DAY };
       const token = await (await createGroup({ limits: { budget } })).token();
-      expect(await ask(token, { max_tokens: 1_000 })).toMatchObject({
-        status: 429,
-        json: { error: { limit: 'budget' } },
-      });
-      expect((await ask(token, { max_tokens: 100 })).status).toBe(200);
+      expect((await askMessages(token, 1_000)).status).toBe(429);
+      expect((await askMessages(token, 100)).status).toBe(200);
+    });
+
+    it('leaves the limits of its tokens as they are', async () => {
+      const group = await createGroup({ limits: { requestsPerMinute: 60 } });
+      const { tokenText } = await group.issue(TokenKind.SERVICE, { tokensPerDay: 1n });
+      expect((await ask(tokenText)).status).toBe(200);
+      expect(await ask(tokenText)).toMatchObject({ status: 429, json: { error: { limit: 'tokens_per_day' } } });
     });
 
     it('hides models that its tokens may not use, also when its budget is spent', async () => {
@@ -102,12 +107,18 @@ export function groupsBehaviour(gateway: () => Topology): void {
     const ask = (token: string, more: Readonly<Record<string, unknown>> = {}) =>
       chat(gateway(), token, { model: 'gateway/counting', max_tokens: 50, ...more });
 
+    const askMessages = (token: string, maxTokens: number) =>
+      relay(gateway(), token, {
+        path: '/v1/messages',
+        body: messagesBody('gateway/counting', 'Hello there', { max_tokens: maxTokens }),
+      });
+
     async function createGroup({ limits, access }: GroupTerms) {
       const groups = adminClient(GroupService, gateway());
       const name = `e2e ${crypto.randomUUID()}`;
       const groupId = (await groups.createGroup({ name, limits, access })).group?.groupId ?? '';
-      const issue = (kind: TokenKind = TokenKind.SERVICE) =>
-        adminClient(TokenService, gateway()).issueToken({ kind, label: 'e2e', groupId });
+      const issue = (kind: TokenKind = TokenKind.SERVICE, ofToken?: GroupTerms['limits']) =>
+        adminClient(TokenService, gateway()).issueToken({ kind, label: 'e2e', groupId, limits: ofToken });
       return {
         groupId,
         issue,

@@ -115,9 +115,10 @@ export function chargedTerms(token: Token): GroupedTerms | undefined {
   if (kind === TokenKind.PERSONAL) {
     return group && isCounted ? { key: `token:${tokenId}`, limits: {}, group: groupTerms(group) } : undefined;
   }
-  if (!isCounted && !takesPlaces(token))
-    return limits?.tokensPerDay === undefined ? undefined : { key: `token:${tokenId}` };
-  return limiterTerms(token);
+  if (isCounted || takesPlaces(token)) return limiterTerms(token);
+  if (limits?.tokensPerDay === undefined) return undefined;
+  // What belongs to a key with a group is kept with the group's, so both must be named.
+  return group === undefined ? { key: `token:${tokenId}` } : limiterTerms(token);
 }
 
 function groupTerms({ groupId, limits }: Group) {

@@ -1,6 +1,7 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { Check, RunningRequest } from '@gateway/limits';
+import { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { TokenKind, TokenSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { BudgetPeriod, CostKind, LimitName, RefusalSchema } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { ManualClock } from '@gateway/time';
@@ -70,6 +71,16 @@ describe('what the end of a request is charged to', () => {
     });
   });
 
+  it('names the group wherever its token counts tokens, because both keep them together', () => {
+    const ofGroups = [{}, { requestsPerMinute: 5 }, { tokensPerDay: 5n }, { concurrentRequests: 5 }, { budget }];
+    for (const ofGroup of ofGroups)
+      expect(chargedTerms(tokenOf({ limits: { tokensPerDay: 5n }, group: groupOf(ofGroup) }))).toMatchObject({
+        key: 'token:t',
+        limits: { tokensPerDay: 5n },
+        group: { key: 'group:g' },
+      });
+  });
+
   it('is only the group of a personal token', () => {
     const personal = { kind: TokenKind.PERSONAL };
     expect(chargedTerms(tokenOf({ ...personal, group: groupOf({ tokensPerDay: 1n }) }))).toMatchObject({
@@ -129,13 +140,26 @@ describe('what a request can cost', () => {
     onTestFinished(() => outputs[Symbol.dispose]());
     return outputs;
   };
-  const cost = (body: ReturnType<typeof bodyOf>, model: string, outputs = outputsOf()) =>
-    possibleCost({ body, model, localDay: '2026-11-20' } as never, pricing as never, outputs);
+  const cost = (
+    body: ReturnType<typeof bodyOf>,
+    model: string,
+    outputs = outputsOf(),
+    dialect: Dialect = Dialect.MESSAGES,
+  ) => possibleCost({ body, dialect, model, localDay: '2026-11-20' } as never, pricing as never, outputs);
 
   it('is its input and as much output as it asks for, at the dearest model that may answer', () => {
     expect(cost(bodyOf(401, { max_tokens: 100 }), 'small')).toBe(101 + 100);
     expect(cost(bodyOf(401, { max_completion_tokens: 100, max_tokens: 50 }), 'gateway/class')).toBe((101 + 100) * 10);
     expect(cost(bodyOf(4, { max_output_tokens: 100 }), 'free')).toBe(0);
+  });
+
+  it('has the usual output where a provider may not obey the bound of the request', () => {
+    const small = bodyOf(4, { max_tokens: 1 });
+    const large = bodyOf(4, { max_tokens: 10_000 });
+    expect(cost(small, 'small', outputsOf(), Dialect.RESPONSES)).toBe(1 + 4_096);
+    expect(cost(large, 'small', outputsOf(), Dialect.RESPONSES)).toBe(1 + 4_096);
+    expect(cost(small, 'small', outputsOf(), Dialect.CHAT_COMPLETIONS)).toBe(1 + 4_096);
+    expect(cost(large, 'small', outputsOf(), Dialect.CHAT_COMPLETIONS)).toBe(1 + 10_000);
   });
 
   it('has 4,096 tokens of output until the ledger knows what the model usually writes', async () => {

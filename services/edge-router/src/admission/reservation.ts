@@ -1,4 +1,5 @@
 import type { JsonBody } from '@gateway/json';
+import { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import type { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import type { Client } from '@gateway/rpc';
 import { cancelTimer, startInterval } from '@gateway/time';
@@ -6,6 +7,7 @@ import type { Pricing } from '../pricing/pricing.ts';
 
 export interface ReservedRequest {
   readonly body: Pick<JsonBody, 'source' | 'value'>;
+  readonly dialect: Dialect;
   /** As the client names it. */
   readonly model: string;
   /** The day whose prices apply. */
@@ -17,13 +19,13 @@ export interface ReservedRequest {
  * as it may have, at the dearest model that may answer. 0: no such model has a price.
  */
 export function possibleCost(
-  { body, model, localDay }: ReservedRequest,
+  { body, dialect, model, localDay }: ReservedRequest,
   pricing: Pick<Pricing, 'prices' | 'candidatesOf'>,
   outputs: Pick<TypicalOutputs, 'boundFor'>,
 ): number {
   const inputTokens = BigInt(Math.ceil(body.source.length / bytesPerToken));
   const costs = pricing.candidatesOf(model).map((candidate) => {
-    const outputTokens = BigInt(outputs.boundFor(candidate, requestedOutput(body)));
+    const outputTokens = BigInt(outputs.boundFor(candidate, requestedOutput(body), dialect));
     const tokens = { inputTokens, outputTokens, cachedTokens: 0n, cacheWrite5mTokens: 0n, cacheWrite1hTokens: 0n };
     return Number(pricing.prices.costOf(candidate, tokens, localDay) ?? 0n);
   });
@@ -43,9 +45,19 @@ export class TypicalOutputs implements Disposable {
     this.#mostTokens = mostTokens;
   }
 
-  /** @param requested by the request itself; undefined: it names no bound. */
-  boundFor(model: string, requested: number | undefined): number {
-    return Math.min(this.#mostTokens, requested ?? this.#known.get(model) ?? unknownOutput);
+  /**
+   * Only Messages providers obey a bound. Those of Responses do not get it, and a chat request may
+   * be answered by either.
+   * @param requested by the request itself; undefined: it names no bound.
+   */
+  boundFor(model: string, requested: number | undefined, dialect: Dialect): number {
+    const usual = this.#known.get(model) ?? unknownOutput;
+    const ofChat = Math.max(requested ?? 0, usual);
+    const bounds: Partial<Record<Dialect, number>> = {
+      [Dialect.MESSAGES]: requested ?? usual,
+      [Dialect.RESPONSES]: usual,
+    };
+    return Math.min(this.#mostTokens, bounds[dialect] ?? ofChat);
   }
 
   /** Keeps what it knew if the ledger does not answer. */

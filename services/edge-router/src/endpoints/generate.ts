@@ -52,7 +52,7 @@ export function generate(request: AdmittedRequest, peers: EndpointPeers, generat
   const attempts = { ...plan, requestId, token, model, affinityKey, caller, signal, logEntry, execute, recorder };
   const run = () =>
     deliver(runAttempts(attempts, peers), request, peers, { affinityKey, answerKeysOf, onFailed, recorder });
-  const reserving = reserve(request, { body, model }, peers);
+  const reserving = reserve(request, { body, dialect, model }, peers);
   return reserving === undefined ? run() : reserving.then(run);
 }
 
@@ -62,7 +62,7 @@ export function generate(request: AdmittedRequest, peers: EndpointPeers, generat
  */
 function reserve(
   { requestId, token, admission: { localDay }, logEntry }: AdmittedRequest,
-  { body, model }: Pick<Generation, 'body' | 'model'>,
+  { body, dialect, model }: Pick<Generation, 'body' | 'dialect' | 'model'>,
   { limiter, running, pricing, typicalOutputs }: EndpointPeers,
 ): Promise<void> | undefined {
   const { group } = token;
@@ -70,7 +70,7 @@ function reserve(
   if (group === undefined || budget === undefined || !takesPlaces(token)) return undefined;
   // For the client it does not exist, so the budget must not answer.
   if (!mayUseModel(token, model)) return undefined;
-  const costMicros = possibleCost({ body, model, localDay }, pricing, typicalOutputs);
+  const costMicros = possibleCost({ body, dialect, model, localDay }, pricing, typicalOutputs);
   if (costMicros === 0) return undefined;
   return limiter.reserve({ ...limiterTerms(token), requestId, localDay, costMicros }).then((refusal) => {
     if (refusal === undefined) {
