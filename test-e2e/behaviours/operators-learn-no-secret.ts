@@ -222,7 +222,7 @@ function plausible(things: Things & Scene, ofDatabase: string[]): TextFor {
   };
 }
 
-/** Without the fields that a method refuses beside others: budgets of tokens, and a second filter. */
+/** Without fields that a method refuses beside others: budgets of tokens, and a second filter. */
 function acceptable(method: DescMethod, message: object): object {
   const isOfTokens = method.parent.name === 'TokenService';
   const fields = Object.entries(message).filter(([name]) => name !== 'groupId' || method.name !== 'ReportUsage');
