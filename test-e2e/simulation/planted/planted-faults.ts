@@ -78,9 +78,9 @@ export const plantedFaults: readonly PlantedFault[] = [
   },
   {
     name: 'nothing is handed over after an outage',
-    file: fallbackLimits,
-    before: 'const admissions = withAll ? this.local.admissions() : own;',
-    after: 'const admissions = withAll ? this.local.admissions() : own.slice(own.length);',
+    file: 'libs/limits/src/own-admissions.ts',
+    before: 'const admissions = all ?? kept;',
+    after: 'const admissions = all ?? kept.slice(kept.length);',
     checker: 'minuteLimit',
     runs: [
       ['1', '0.1', 'kill,cut,pause'],
