@@ -17,7 +17,6 @@ const relay = 'services/edge-router/src/relay/relay-answer.ts';
 const leases = 'services/edge-router/src/attempts/leases.ts';
 const attemptLoop = 'services/edge-router/src/attempts/attempt-loop.ts';
 const poolStore = 'services/pool-broker/src/store/memory-pool-store.ts';
-const fallbackLimits = 'libs/limits/src/fallback-limits.ts';
 const memoryLimits = 'libs/limits/src/memory-limit-store.ts';
 const minuteWindow = 'libs/limits/src/minute-window.ts';
 
