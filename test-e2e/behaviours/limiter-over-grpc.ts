@@ -102,8 +102,8 @@ export function limiterOverGrpcBehaviour(address: () => string): void {
       const key = `e2e:${randomUUID()}`;
       const first = await client.call<AdmitResponse>('admit', { key, requestId: 'one', limits: { tokensPerDay: 100 } });
       const settle = { key, requestId: 'one', localDay: first.status.localDay, tokens: 100 };
-      expect(await client.call('settle', settle)).toEqual({ usedTokens: '100' });
-      expect(await client.call('settle', settle)).toEqual({ usedTokens: '100' });
+      expect(await client.call('settle', settle)).toMatchObject({ usedTokens: '100' });
+      expect(await client.call('settle', settle)).toMatchObject({ usedTokens: '100' });
       const second = await client.call<AdmitResponse>('admit', {
         key,
         requestId: 'two',

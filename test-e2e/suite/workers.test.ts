@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { appendFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { Agent, get, type IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { roomMs, slowness } from '@gateway/testkit/room';
@@ -26,11 +26,11 @@ describe('two workers whose gateway.yaml changes', () => {
     const token = await issueToken(gateway, { kind: 'personal' });
     const ask = () => chatAfresh(gateway, token.text, { model: 'gateway/fresh' }).answer;
     expect((await ask()).status).toBe(404);
-    // Its last part is the classes.
-    await appendFile(
-      gateway.gatewayFile,
-      '  fresh: { name: Fresh, effort: low, candidates: [messages/claude-sonnet-5] }\n',
-    );
+    const classes = 'classes:\n';
+    const fresh = '  fresh: { name: Fresh, effort: low, candidates: [messages/claude-sonnet-5] }\n';
+    const text = await readFile(gateway.gatewayFile, 'utf8');
+    expect(text).toContain(classes);
+    await writeFile(gateway.gatewayFile, text.replace(classes, classes + fresh));
     const metrics = async () => (await fetch(`${gateway.adminUrl}/metrics`)).text();
     const reloaded = 'gateway_configuration_reloads_total{result="applied"} 1\n';
     await expect.poll(metrics).toContain(reloaded);

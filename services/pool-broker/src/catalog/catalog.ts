@@ -26,16 +26,28 @@ export interface PricedListing {
   readonly prices: Prices;
 }
 
+/** The accounts that have exactly the same labels. */
+interface LabelledAccounts {
+  readonly labels: readonly string[];
+  readonly pools: readonly PoolConfig[];
+  readonly byPool: ReadonlyMap<string, readonly AccountConfig[]>;
+}
+
 /**
  * Resolves model ids to pools. It answers from memory; `refresh` adds reports of other replicas.
  */
 export class Catalog {
   #gateway: GatewayConfig;
   #poolsWithAccounts: readonly PoolConfig[] = [];
+  #byLabels: readonly LabelledAccounts[] = [];
+  /** The candidates of all classes, as `pool/model`. */
+  #ofClasses: ReadonlySet<string> = new Set();
   readonly #removedPools: Removed<PoolConfig>;
   readonly #store: PoolStore;
   readonly #clock: Clock;
   readonly #reports = new Map<string, ModelReport>();
+  /** The names under which each pool's provider takes its models: listed ids, and those undated. */
+  readonly #offered = new Map<string, ReadonlySet<string>>();
   readonly #changes = new EventEmitter().setMaxListeners(0);
   /**
    * The most recently requested models, for as long as the times below allow. Bounded, because
@@ -62,11 +74,19 @@ export class Catalog {
     for (const { name } of gateway.pools) this.#removedPools.delete(name);
     const used = new Set(gateway.accounts.map(({ pool }) => pool));
     this.#poolsWithAccounts = gateway.pools.filter(({ name }) => used.has(name));
+    this.#byLabels = accountsByLabels(gateway.accounts, this.#poolsWithAccounts);
+    this.#ofClasses = new Set(
+      gateway.classes.flatMap(({ candidates }) => candidates.map(({ pool, model }) => `${pool}/${model}`)),
+    );
     this.#gateway = gateway;
     const names = new Set(this.pools.map(({ name }) => name));
     for (const [pool, report] of this.#reports) {
-      if (names.has(pool)) this.#reports.set(pool, withRefresh(report, this.#refreshMs));
-      else this.#reports.delete(pool);
+      if (names.has(pool)) {
+        this.#reports.set(pool, withRefresh(report, this.#refreshMs));
+      } else {
+        this.#reports.delete(pool);
+        this.#offered.delete(pool);
+      }
     }
     this.#onChange();
   }
@@ -101,13 +121,9 @@ export class Catalog {
       reachable: this.#isCurrent(pool.name),
       models: this.#reports.get(pool.name)?.models ?? [],
     }));
-    const combinations = [
-      ...new Set(this.#gateway.accounts.map(({ labels = [] }) => JSON.stringify(labels.toSorted()))),
-    ];
-    const labelSets = combinations.map((text): readonly string[] => JSON.parse(text));
     return listModels(this.#gateway.classes, pools).map((model) => ({
       ...model,
-      servedBy: labelSets.filter((labels) => this.#isServedBy(model.id, labels)),
+      servedBy: this.#byLabels.filter((accounts) => this.#canServe(accounts, model.id)).map(({ labels }) => labels),
     }));
   }
 
@@ -154,18 +170,13 @@ export class Catalog {
     }
   }
 
-  /** Whether an account with exactly these labels can serve a model. */
-  #isServedBy(model: string, labels: readonly string[]): boolean {
-    const ofCombination = this.#gateway.accounts.filter(({ labels: its = [] }) => {
-      return its.length === labels.length && its.every((label) => labels.includes(label));
-    });
-    const used = new Set(ofCombination.map(({ pool }) => pool));
-    const pools = this.#poolsWithAccounts.filter(({ name }) => used.has(name));
-    return (
-      this.#resolveIn(model, pools, ({ name }, id) =>
-        ofCombination.some((account) => account.pool === name && mayServe(account, id)),
-      ).length > 0
+  #canServe({ pools, byPool }: LabelledAccounts, model: string): boolean {
+    const candidates = this.#resolveIn(
+      model,
+      pools,
+      ({ name }, id) => byPool.get(name)?.some((account) => mayServe(account, id)) === true,
     );
+    return candidates.length > 0;
   }
 
   #resolve(model: string, formats: readonly PoolFormat[], labelSets: LabelSets): readonly Candidate[] {
@@ -223,6 +234,7 @@ export class Catalog {
     const known = this.#reports.get(report.pool);
     if (known !== undefined && known.reportedAtMs > report.reportedAtMs) return;
     const models = report.models ?? known?.models;
+    if (models !== known?.models) this.#offered.set(report.pool, offeredNames(models ?? []));
     const isSame = known?.reportedAtMs === report.reportedAtMs;
     this.#reports.set(report.pool, withRefresh({ ...report, models }, isSame ? (known.refreshMs ?? 0) : 0));
   }
@@ -232,16 +244,8 @@ export class Catalog {
    * list is not current.
    */
   #poolOf(model: string, pools: readonly PoolConfig[]): PoolConfig | undefined {
-    // Providers accept a dated model by its undated id too, which their lists may leave out.
-    const lists = ({ name }: PoolConfig) =>
-      this.#reports.get(name)?.models?.some(({ id }) => {
-        return id === model || (id.startsWith(model) && splitSnapshotDate(id).undated === model);
-      });
-    const isUsed = ({ name }: PoolConfig) =>
-      this.#gateway.classes.some(({ candidates }) =>
-        candidates.some((candidate) => candidate.pool === name && candidate.model === model),
-      );
-    const listing = pools.filter(lists);
+    const isUsed = ({ name }: PoolConfig) => this.#ofClasses.has(`${name}/${model}`);
+    const listing = pools.filter(({ name }) => this.#offered.get(name)?.has(model) === true);
     return listing.find(({ name }) => this.#isCurrent(name)) ?? pools.find(isUsed) ?? listing[0];
   }
 
@@ -262,6 +266,22 @@ export class Catalog {
   #currentUntilMs({ reachable, reportedAtMs, refreshMs = 0 }: ModelReport): number {
     return reachable ? reportedAtMs + 3 * Math.max(this.#refreshMs, refreshMs) : Number.NEGATIVE_INFINITY;
   }
+}
+
+function accountsByLabels(
+  accounts: readonly AccountConfig[],
+  pools: readonly PoolConfig[],
+): readonly LabelledAccounts[] {
+  const groups = Map.groupBy(accounts, ({ labels = [] }) => JSON.stringify(labels.toSorted()));
+  return [...groups].map(([labels, its]) => {
+    const byPool = Map.groupBy(its, ({ pool }) => pool);
+    return { labels: JSON.parse(labels), pools: pools.filter(({ name }) => byPool.has(name)), byPool };
+  });
+}
+
+/** Providers accept a dated model by its undated id too, which their lists may leave out. */
+function offeredNames(models: readonly ProviderModel[]): ReadonlySet<string> {
+  return new Set(models.flatMap(({ id }) => [id, splitSnapshotDate(id).undated]));
 }
 
 function mayServe({ models }: Pick<AccountConfig, 'models'>, model: string): boolean {
