@@ -1,4 +1,5 @@
 import { EventEmitter, once } from 'node:events';
+import { isDeepStrictEqual } from 'node:util';
 import type { AccountConfig, GatewayConfig, PoolConfig, PoolFormat, Prices } from '@gateway/config';
 import type { ServiceRuntime } from '@gateway/lifecycle';
 import { matchesAnyPattern } from '@gateway/presentation/model-pattern';
@@ -139,8 +140,10 @@ export class Catalog {
   async report(pool: string, models: readonly ProviderModel[] | undefined, cause?: string): Promise<void> {
     const reachable = models !== undefined;
     const report = { pool, reportedAtMs: this.#clock.nowMs(), reachable, cause, refreshMs: this.#refreshMs, models };
+    // Most reports repeat the last one: they change no answer, and wake no watcher.
+    const isRepeated = reachable && this.#isCurrent(pool) && isDeepStrictEqual(models, this.#reports.get(pool)?.models);
     this.#take(report);
-    this.#onChange();
+    if (!isRepeated) this.#onChange();
     await this.#store.saveModelReport(report);
   }
 
@@ -195,9 +198,9 @@ export class Catalog {
   ): readonly Candidate[] {
     const modelClass = this.#gateway.classes.find(({ id }) => id === model);
     if (modelClass === undefined) {
-      const pools = all.filter((pool) => canServe(pool, model));
-      const listed = this.#poolOf(model, pools);
-      const pool = listed ?? this.#poolByPattern(model, pools);
+      const isAble = (pool: PoolConfig) => canServe(pool, model);
+      const listed = this.#poolOf(model, all, isAble);
+      const pool = listed ?? this.#poolByPattern(model, all, isAble);
       return pool === undefined ? [] : [candidateOf(pool, model, '', listed === undefined)];
     }
     return modelClass.candidates.flatMap((candidate) => {
@@ -243,15 +246,22 @@ export class Catalog {
    * A current list has precedence, then the configuration, then the known models of pools whose
    * list is not current.
    */
-  #poolOf(model: string, pools: readonly PoolConfig[]): PoolConfig | undefined {
+  #poolOf(model: string, pools: readonly PoolConfig[], isAble: (pool: PoolConfig) => boolean): PoolConfig | undefined {
     const isUsed = ({ name }: PoolConfig) => this.#ofClasses.has(`${name}/${model}`);
-    const listing = pools.filter(({ name }) => this.#offered.get(name)?.has(model) === true);
-    return listing.find(({ name }) => this.#isCurrent(name)) ?? pools.find(isUsed) ?? listing[0];
+    const offering = pools.filter(({ name }) => this.#offered.get(name)?.has(model));
+    const current = offering.find((pool) => this.#isCurrent(pool.name) && isAble(pool));
+    return current ?? pools.find((pool) => isUsed(pool) && isAble(pool)) ?? offering.find(isAble);
   }
 
   /** The pool for a model that no list contains, while a pool's list is not current. */
-  #poolByPattern(model: string, pools: readonly PoolConfig[]): PoolConfig | undefined {
-    return pools.find(({ name, modelPatterns }) => !this.#isCurrent(name) && matchesAnyPattern(model, modelPatterns));
+  #poolByPattern(
+    model: string,
+    pools: readonly PoolConfig[],
+    isAble: (pool: PoolConfig) => boolean,
+  ): PoolConfig | undefined {
+    return pools
+      .filter(({ name }) => !this.#isCurrent(name))
+      .find((pool) => matchesAnyPattern(model, pool.modelPatterns) && isAble(pool));
   }
 
   #isCurrent(pool: string): boolean {
