@@ -2,8 +2,9 @@ import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { MemoryLimitStore } from '@gateway/limits';
+import { BudgetPeriod, CostKind } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { createLogger, Metrics } from '@gateway/telemetry';
-import { ManualClock } from '@gateway/time';
+import { localDayOf, ManualClock } from '@gateway/time';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type PlainCheck as Check, PlainStore } from '../../test/plain-store.ts';
@@ -80,25 +81,36 @@ describe('the embedded limit store', () => {
       // was last used.
       afterMs: fc.oneof(fc.integer({ min: 0, max: 30_000 }), fc.integer({ min: 0, max: 90_000 })),
       key: fc.constantFrom('a', 'b'),
+      groupKey: fc.constantFrom(undefined, 'b', 'g'),
       request: fc.integer({ min: 0, max: 30 }),
+      isReservationRefused: fc.boolean(),
       restart: fc.boolean(),
     });
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
         rmSync(path, { force: true });
         clock = new ManualClock(startMs);
-        const lasting = new PlainStore(new MemoryLimitStore({ clock, maxKeys: 1_000 }));
+        const lasting = new MemoryLimitStore({ clock, maxKeys: 1_000 });
         let resources = new AsyncDisposableStack();
-        let store = await open(resources);
-        for (const { afterMs, key, request, restart } of steps) {
+        let { store } = await open(resources);
+        for (const { afterMs, key, groupKey, request, isReservationRefused, restart } of steps) {
           clock.advanceMs(afterMs);
           if (restart) {
             await resources.disposeAsync();
             resources = new AsyncDisposableStack();
-            store = await open(resources);
+            ({ store } = await open(resources));
           }
-          const question = check(key, `r${request}`, 3);
+          const limits = { requestsPerMinute: 3 };
+          const group = groupKey === undefined ? undefined : { key: groupKey, limits: { requestsPerMinute: 4 } };
+          const question = { key, group, requestId: `r${request}`, limits, costKind: CostKind.REQUEST_AND_TOKENS };
           expect(await store.admit(question)).toEqual(await lasting.admit(question));
+          if (!isReservationRefused) continue;
+          const spent = { budget: { amountMicros: 0n, period: BudgetPeriod.DAY } };
+          const localDay = localDayOf(clock.nowMs());
+          const reservation = { key, limits: spent, group, requestId: `r${request}`, localDay, costMicros: 1 };
+          const [refusal, expected] = [await store.reserve(reservation), await lasting.reserve(reservation)];
+          expect(refusal).toBeDefined();
+          expect(refusal).toEqual(expected);
         }
         await resources.disposeAsync();
       }),

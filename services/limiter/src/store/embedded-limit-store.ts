@@ -6,7 +6,9 @@ import {
   type Admission,
   type Check,
   type Decision,
+  keyNamed,
   MemoryLimitStore,
+  nameOf,
   type OwnAdmission,
   WINDOW_MS,
 } from '@gateway/limits';
@@ -34,20 +36,23 @@ export class EmbeddedLimitStore extends MemoryLimitStore implements Disposable {
   readonly #notKept: ReturnType<typeof createLimiterMetrics>['admissionsNotKept'];
   readonly #database: DatabaseSync;
   readonly #insert: StatementSync;
-  /** Admissions of this turn of the event loop, which are written in one transaction. */
-  #unwritten: Admission[] = [];
+  readonly #delete: StatementSync;
+  /** Slots taken and returned in this turn of the event loop, which are written in one transaction. */
+  #unwritten: (Admission | ReturnedSlot)[] = [];
   /** Resolves when all of them are written. Never rejects. */
   #written: Promise<void> | undefined;
   #nextCleaningMs = 0;
   #hasFailed = false;
 
   constructor({ path, maxKeys, runtime, clock = systemClock }: EmbeddedLimitStoreOptions) {
-    super({ clock, maxKeys, onAdmitted: (admission) => this.#add(admission) });
+    const add = (slot: Admission | ReturnedSlot) => this.#add(slot);
+    super({ clock, maxKeys, onAdmitted: add, onReleased: add });
     this.#clock = clock;
     this.#logger = runtime.logger;
     this.#notKept = createLimiterMetrics(runtime.metrics).admissionsNotKept;
     this.#database = openOrRemake(path);
     this.#insert = this.#database.prepare('INSERT OR REPLACE INTO admissions VALUES (?, ?, ?)');
+    this.#delete = this.#database.prepare('DELETE FROM admissions WHERE key = ? AND request_id = ?');
     this.record(this.#admissions());
   }
 
@@ -71,29 +76,36 @@ export class EmbeddedLimitStore extends MemoryLimitStore implements Disposable {
     const rows = this.#database.prepare(sql).all();
     const nowMs = this.#clock.nowMs();
     const ageOf = (entered: unknown) => nowMs - Number(entered);
-    return rows.map((row) => ({ key: `${row.key}`, requestId: `${row.request_id}`, ageMs: ageOf(row.entered) }));
+    return rows.map((row) => ({
+      ...keyNamed(`${row.key}`),
+      requestId: `${row.request_id}`,
+      ageMs: ageOf(row.entered),
+    }));
   }
 
-  #add(admission: Admission): void {
-    this.#unwritten.push(admission);
+  #add(slot: Admission | ReturnedSlot): void {
+    this.#unwritten.push(slot);
     this.#written ??= new Promise((resolve) => {
       startImmediate(() => resolve(this.#write()));
     });
   }
 
   #write(): void {
-    const admissions = this.#unwritten;
+    const slots = this.#unwritten;
     this.#unwritten = [];
     this.#written = undefined;
-    if (admissions.length === 0) return;
+    if (slots.length === 0) return;
     try {
       this.#database.exec('BEGIN');
-      for (const { key, requestId, enteredMs } of admissions) this.#insert.run(enteredMs, key, requestId);
+      for (const slot of slots) {
+        if ('enteredMs' in slot) this.#insert.run(slot.enteredMs, nameOf(slot), slot.requestId);
+        else this.#delete.run(nameOf(slot), slot.requestId);
+      }
       if (monotonicMs() >= this.#nextCleaningMs) this.#clean();
       this.#database.exec('COMMIT');
     } catch (thrown) {
       if (this.#database.isOpen && this.#database.isTransaction) this.#database.exec('ROLLBACK');
-      this.#noteFailure(thrown, admissions.length);
+      this.#noteFailure(thrown, slots.filter((slot) => 'enteredMs' in slot).length);
     }
   }
 
@@ -115,6 +127,8 @@ export class EmbeddedLimitStore extends MemoryLimitStore implements Disposable {
   }
 }
 
+type ReturnedSlot = Omit<Admission, 'enteredMs'>;
+
 function openOrRemake(path: string): DatabaseSync {
   try {
     return openFile(path);
@@ -127,7 +141,10 @@ function openOrRemake(path: string): DatabaseSync {
   }
 }
 
-/** Sorted by time: entries are written, read and dropped in this order. */
+/**
+ * Sorted by time: entries are written, read and dropped in this order. `key` is the name of a key,
+ * which contains its group.
+ */
 const table = `CREATE TABLE IF NOT EXISTS admissions (
   entered_ms INTEGER NOT NULL, key TEXT NOT NULL, request_id TEXT NOT NULL,
   PRIMARY KEY (entered_ms, key, request_id)) STRICT, WITHOUT ROWID`;
