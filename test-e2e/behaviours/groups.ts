@@ -59,9 +59,15 @@ export function groupsBehaviour(gateway: () => Topology): void {
 
     it('refuses a request that can cost more than what is left, and one that fits is answered', async () => {
       const budget = { amountMicros: 10_000n, period: BudgetPeriod.DAY };
-      const token = await (await createGroup({ limits: { budget } })).token();
-      expect((await askMessages(token, 1_000)).status).toBe(429);
-      expect((await askMessages(token, 100)).status).toBe(200);
+      const group = await createGroup({ limits: { budget } });
+      const { tokenText: token } = await group.issue(TokenKind.SERVICE, { requestsPerMinute: 2 });
+      const remaining = ({ headers }: { readonly headers: Headers }) => headers.get('x-ratelimit-remaining-requests');
+      const refused = await askMessages(token, 1_000);
+      expect(refused.status).toBe(429);
+      expect(remaining(refused)).toBe('2');
+      const answered = await askMessages(token, 100);
+      expect(answered.status).toBe(200);
+      expect(remaining(answered)).toBe('1');
     });
 
     it('leaves the limits of its tokens as they are', async () => {
@@ -90,6 +96,14 @@ export function groupsBehaviour(gateway: () => Topology): void {
       await group.setLimits({ budget: { ...budget, amountMicros: 1n } });
       await expect.poll(async () => (await group.status())?.budget?.amountMicros).toBe(1n);
       expect(await messageOf('claude-sonnet-5')).toBe(await messageOf('claude-unknown'));
+    });
+
+    it('hides models that no account with its labels serves, also when its budget has no room', async () => {
+      const limits = { budget: { amountMicros: 1n, period: BudgetPeriod.DAY } };
+      const access = create(AccessRulesSchema, { accountLabels: ['label-of-no-account'] });
+      const token = await (await createGroup({ access, limits })).token();
+      const answer = await askMessages(token, 1_000);
+      expect(answer.status).toBe(404);
     });
 
     it('stops limiting tokens that have left it, and when it is deleted', async () => {

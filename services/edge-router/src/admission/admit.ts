@@ -130,7 +130,7 @@ function groupTerms({ groupId, limits }: Group) {
  * set.
  * @see spec "Rate-limit headers"
  */
-function rateLimitHeaders({ requests, tokens }: Partial<LimitStatus> = {}, nowMs: number): Admission['headers'] {
+export function rateLimitHeaders({ requests, tokens }: Partial<LimitStatus> = {}, nowMs: number): Admission['headers'] {
   return {
     ...(requests && headersOfLimit('requests', requests, requests.emptyAt, nowMs)),
     ...(tokens && headersOfLimit('tokens', tokens, tokens.resetsAt, nowMs)),

@@ -1,17 +1,70 @@
 import type { JsonBody } from '@gateway/json';
+import { budgetSpan, type Span } from '@gateway/limits';
 import { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import type { Token } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import type { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import type { Client } from '@gateway/rpc';
 import { cancelTimer, startInterval } from '@gateway/time';
+import { labelSetsOf, mayUseModel, modelsFor } from '../authorization/token-rules.ts';
 import type { Pricing } from '../pricing/pricing.ts';
+import type { AdmittedRequest, EndpointPeers } from '../request-context.ts';
+import { limiterTerms, placesOf, rateLimitHeaders, refusalError, takesPlaces } from './admit.ts';
 
-export interface ReservedRequest {
+export interface CostedRequest {
   readonly body: Pick<JsonBody, 'source' | 'value'>;
   readonly dialect: Dialect;
   /** As the client names it. */
   readonly model: string;
-  /** The day whose prices apply. */
-  readonly localDay: string;
+}
+
+/**
+ * Reserves what a request of a group with a budget can cost. Undefined: nothing is to be reserved.
+ * @throws GatewayError `rate_limit_exceeded` if the budget has no room
+ */
+export function reserveCost(
+  request: AdmittedRequest,
+  costed: CostedRequest,
+  peers: EndpointPeers,
+): Promise<void> | undefined {
+  const { token, admission } = request;
+  const budget = token.group?.limits?.budget;
+  if (budget === undefined || !takesPlaces(token)) return undefined;
+  // For the client such a model does not exist, so the budget must not answer.
+  if (!mayUseModel(token, costed.model)) return undefined;
+  const costMicros = possibleCost({ ...costed, localDay: admission.localDay }, peers.pricing, peers.typicalOutputs);
+  if (costMicros === 0) return undefined;
+  return reserve(request, costed.model, { costMicros, span: budgetSpan(budget.period, admission.localDay) }, peers);
+}
+
+async function reserve(
+  { requestId, token, admission: { localDay }, response, logEntry }: AdmittedRequest,
+  model: string,
+  { costMicros, span }: { readonly costMicros: number; readonly span: Span },
+  peers: EndpointPeers,
+): Promise<void> {
+  if (!(await isServed(model, token, peers))) return;
+  const { limiter, running, clock } = peers;
+  const terms = limiterTerms(token);
+  const refusal = await limiter.reserve({ ...terms, requestId, localDay, costMicros });
+  if (refusal === undefined) {
+    running.add({ ...placesOf(requestId, token), reserved: { micros: costMicros, span } });
+    return;
+  }
+  // The refusal has returned what the request took, so the headers of its admission are outdated.
+  running.remove(requestId);
+  const status = await limiter.peek(terms).catch(() => undefined);
+  if (status !== undefined) response.setHeaders(new Map(Object.entries(rateLimitHeaders(status, clock.nowMs()))));
+  const error = refusalError(refusal);
+  logEntry.onRefused(error);
+  throw error;
+}
+
+/** Whether an account with the labels that a token is bound to serves a model, as far as is known. */
+async function isServed(model: string, token: Token, { broker, config }: EndpointPeers): Promise<boolean> {
+  if (labelSetsOf(token).length === 0) return true;
+  const listing = await broker.listModels({}, { timeoutMs: config.rpcTimeoutMs }).catch(() => undefined);
+  const listed = listing?.models.filter(({ id }) => id === model) ?? [];
+  return listed.length === 0 || modelsFor(token, listed).length > 0;
 }
 
 /**
@@ -19,7 +72,7 @@ export interface ReservedRequest {
  * as it may have, at the dearest model that may answer. 0: no such model has a price.
  */
 export function possibleCost(
-  { body, dialect, model, localDay }: ReservedRequest,
+  { body, dialect, model, localDay }: CostedRequest & { readonly localDay: string },
   pricing: Pick<Pricing, 'prices' | 'candidatesOf'>,
   outputs: Pick<TypicalOutputs, 'boundFor'>,
 ): number {

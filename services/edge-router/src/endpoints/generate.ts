@@ -1,16 +1,13 @@
 import type { ServerResponse } from 'node:http';
 import { create } from '@bufbuild/protobuf';
 import type { BufferList, JsonBody } from '@gateway/json';
-import { budgetSpan } from '@gateway/limits';
 import { Dialect, type ExecuteHead, ExecuteHeadSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import type { Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import { LedgerOutcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
-import { limiterTerms, placesOf, refusalError, takesPlaces } from '../admission/admit.ts';
-import { possibleCost } from '../admission/reservation.ts';
+import { reserveCost } from '../admission/reservation.ts';
 import { AnswerTooLongError } from '../attempts/attempt-errors.ts';
 import { type AttemptPlan, type AttemptsFailed, type AttemptsResult, runAttempts } from '../attempts/attempt-loop.ts';
 import { callerKey } from '../authentication/authenticate.ts';
-import { mayUseModel } from '../authorization/token-rules.ts';
 import { relayAnswer } from '../relay/relay-answer.ts';
 import type { AdmittedRequest, EndpointPeers } from '../request-context.ts';
 import { UsageRecorder } from '../usage/usage-recorder.ts';
@@ -52,37 +49,8 @@ export function generate(request: AdmittedRequest, peers: EndpointPeers, generat
   const attempts = { ...plan, requestId, token, model, affinityKey, caller, signal, logEntry, execute, recorder };
   const run = () =>
     deliver(runAttempts(attempts, peers), request, peers, { affinityKey, answerKeysOf, onFailed, recorder });
-  const reserving = reserve(request, { body, dialect, model }, peers);
+  const reserving = reserveCost(request, { body, dialect, model }, peers);
   return reserving === undefined ? run() : reserving.then(run);
-}
-
-/**
- * Reserves what a request of a group with a budget can cost. Undefined: nothing is to be reserved.
- * @throws GatewayError `rate_limit_exceeded` if the budget has no room
- */
-function reserve(
-  { requestId, token, admission: { localDay }, logEntry }: AdmittedRequest,
-  { body, dialect, model }: Pick<Generation, 'body' | 'dialect' | 'model'>,
-  { limiter, running, pricing, typicalOutputs }: EndpointPeers,
-): Promise<void> | undefined {
-  const { group } = token;
-  const budget = group?.limits?.budget;
-  if (group === undefined || budget === undefined || !takesPlaces(token)) return undefined;
-  // For the client it does not exist, so the budget must not answer.
-  if (!mayUseModel(token, model)) return undefined;
-  const costMicros = possibleCost({ body, dialect, model, localDay }, pricing, typicalOutputs);
-  if (costMicros === 0) return undefined;
-  return limiter.reserve({ ...limiterTerms(token), requestId, localDay, costMicros }).then((refusal) => {
-    if (refusal === undefined) {
-      const reserved = { micros: costMicros, span: budgetSpan(budget.period, localDay) };
-      return running.add({ ...placesOf(requestId, token), reserved });
-    }
-    // The refusal has returned the request's places.
-    running.remove(requestId);
-    const error = refusalError(refusal);
-    logEntry.onRefused(error);
-    throw error;
-  });
 }
 
 const maxPassedOnMembers = 100;
