@@ -138,9 +138,16 @@ export function budgetEndMs(status: Pick<LimitStatus, 'budget'> | undefined, now
   return endMs < timestampMs(resetsAt) ? Math.round(endMs) : undefined;
 }
 
-async function currencyOf({ peers }: AdminParts, signal: AbortSignal): Promise<string> {
-  const { file } = await peers.poolOperator.getGatewayFile({}, peerCall(signal));
-  return file?.currency ?? '';
+/** Empty if it is not known. */
+async function currencyOf({ peers, logger }: AdminParts, signal: AbortSignal): Promise<string> {
+  try {
+    const { file } = await peers.poolOperator.getGatewayFile({}, peerCall(signal));
+    return file?.currency ?? '';
+  } catch (thrown) {
+    signal.throwIfAborted();
+    logger.warn({ err: thrown }, 'groups are listed without their currency');
+    return '';
+  }
 }
 
 /** The one group with this id, this name, or this beginning of an id. */
