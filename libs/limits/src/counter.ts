@@ -20,6 +20,11 @@ export class Counter {
     return (this.#base ?? 0) + this.#settled;
   }
 
+  /** The last total that was loaded or set: what came after it is not in it. */
+  get known(): number {
+    return this.#base ?? 0;
+  }
+
   get isLoaded(): boolean {
     return this.#base !== undefined;
   }

@@ -23,6 +23,12 @@ export const WINDOW_MS = 60_000;
 /** How long a place of a running request is kept without being renewed. */
 export const PLACE_MS = 15_000;
 
+/**
+ * How long a reservation is kept that is neither settled nor renewed: its edge is dead. The outbox
+ * of an edge that starts again within this time settles it; a later one still charges the cost.
+ */
+export const RESERVED_MS = 30_000;
+
 /** After this time, another request may have ended and left its place or what it reserved. */
 const SOON_MS = 1_000;
 

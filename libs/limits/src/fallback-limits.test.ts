@@ -1,6 +1,12 @@
 import { create } from '@bufbuild/protobuf';
 import { timestampMs } from '@bufbuild/protobuf/wkt';
-import { CostKind, LimitName, LimitStatusSchema, RefusalSchema } from '@gateway/proto/limiter/v1/limit_pb.js';
+import {
+  BudgetPeriod,
+  CostKind,
+  LimitName,
+  LimitStatusSchema,
+  RefusalSchema,
+} from '@gateway/proto/limiter/v1/limit_pb.js';
 import { ManualClock } from '@gateway/time';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -251,6 +257,34 @@ describe('a replica whose remote is away', () => {
     expect(refused.refusal?.limit).toBe(LimitName.TOKENS_PER_DAY);
     expect(retryAtMs(refused)).toBe(midnight);
     expect((await decide(budget, { costKind: CostKind.REQUEST_ONLY })).refusal).toBeUndefined();
+  });
+
+  it('spends its share of what was left of a budget, and keeps the rest for the others', async () => {
+    const { limits: shared, state, decide, goAway } = await setUp({ replicas: 4, position: 1 });
+    const budget = { amountMicros: 100n, period: BudgetPeriod.MONTH };
+    state.answer = { status: create(LimitStatusSchema, { localDay: today, budget: { ...budget, spentMicros: 20n } }) };
+    await decide({ budget });
+    goAway();
+    expect((await decide({ budget })).refusal).toBeUndefined();
+    const reserve = (requestId: string, costMicros: number) =>
+      shared.reserve({ key: 'k', limits: { budget }, requestId, localDay: today, costMicros });
+    expect(await reserve('a', 21)).toMatchObject({ limit: LimitName.BUDGET });
+    expect(await reserve('b', 20)).toBeUndefined();
+    // The others may have spent less when the outage is over.
+    const refused = await decide({ budget });
+    expect([refused.refusal?.limit, retryAtMs(refused)]).toEqual([LimitName.BUDGET, at + 1_000]);
+    const ended = {
+      key: 'k',
+      limits: { budget },
+      requestId: 'b',
+      localDay: today,
+      tokens: 1,
+      costMicros: 5,
+      ended: true,
+    };
+    await shared.settle(ended);
+    expect(await reserve('c', 15)).toBeUndefined();
+    expect(await reserve('d', 1)).toMatchObject({ limit: LimitName.BUDGET });
   });
 
   it('begins the day budget anew at midnight', async () => {

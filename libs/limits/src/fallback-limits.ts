@@ -18,7 +18,8 @@ import { asWhole, checkByShare, type ReplicaPlace, replicaHeartbeatMs } from './
 /**
  * Limits that a remote store decides, and that survive its outages. While the remote is away, each
  * replica enforces its share of requests per minute and of requests at a time from exact windows
- * and places of its own, and continues from the totals of days and budgets that it saw last.
+ * and places of its own, and continues from the totals of days and budgets that it saw last. Of
+ * what was left of a budget by then, it spends its share.
  * Settles are kept, and replayed with the same request ids when the remote answers.
  *
  * The share is the limit divided by the number of replicas that the remote last reported. A replica
@@ -61,8 +62,8 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
     const onAdmitted = (admission: Admission) => {
       if (this.isAway) this.#own.keep(admission);
     };
-    const onReleased = (admission: Pick<Admission, 'key' | 'requestId'>) => this.#own.forget(admission);
-    this.local = new MemoryLimitStore({ clock, maxKeys, maxRecorded: maxKept, onAdmitted, onReleased });
+    const own = { onAdmitted, onReleased: (slot: Pick<Admission, 'key' | 'requestId'>) => this.#own.forget(slot) };
+    this.local = new MemoryLimitStore({ clock, maxKeys, maxRecorded: maxKept, ...own });
   }
 
   /** Connects. A remote that is not reachable yet is an outage: it is probed until it answers. */
@@ -103,10 +104,7 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
 
   /** @throws like `admit`. */
   reserve(reservation: Reservation): Promise<Refusal | undefined> {
-    const alone = async () => {
-      this.#requireMayDecide();
-      return this.local.reserve(reservation);
-    };
+    const alone = async () => this.local.reserve({ ...reservation, place: this.#sharing(this.#requireMayDecide()) });
     return this.ask(alone, async () => {
       const refusal = await this.remote.reserve(reservation);
       if (refusal !== undefined) this.local.release(reservation);
@@ -195,8 +193,8 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
   async #admitByBoth(check: Check): Promise<Decision> {
     const { requestId, limits, group } = check;
     const place = this.#heartbeats.place;
-    const isWindowed = (limits?.requestsPerMinute ?? group?.limits?.requestsPerMinute) !== undefined;
-    if (place === undefined || requestId === '' || !isWindowed) return this.#admitRemotely(check);
+    const isShared = [limits, group?.limits].some((each) => each?.requestsPerMinute !== undefined || each?.budget);
+    if (place === undefined || requestId === '' || !isShared) return this.#admitRemotely(check);
     // The request takes its slot of the share first, so that a burst does not ask the remote for
     // more than the share.
     const byShare = await this.#admitByShare(check, place);
@@ -216,8 +214,11 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
 
   /** Decides by this replica's share of the limit. The answer shows callers the whole limit. */
   async #admitByShare(check: Check, place: ReplicaPlace): Promise<Decision> {
-    const replicas = Math.max(place.replicas, this.#options.leastReplicas);
-    return asWhole(check, await this.local.admit(checkByShare(check, { ...place, replicas })));
+    return asWhole(check, await this.local.admit(checkByShare(check, this.#sharing(place))));
+  }
+
+  #sharing(place: ReplicaPlace): ReplicaPlace {
+    return { ...place, replicas: Math.max(place.replicas, this.#options.leastReplicas) };
   }
 
   #isReturning(): boolean {

@@ -78,6 +78,11 @@ export function nameOf({ key, groupKey }: LimitedKey): string {
   return groupKey === undefined ? key : `\0${groupKey.length}:${groupKey}${key}`;
 }
 
+/** A name that no other counter has. The name of a span contains no slash. */
+export function counterName(counter: CounterName): string {
+  return `${counter.span.name}/${nameOf(counter)}`;
+}
+
 /** The key with this name. */
 export function keyNamed(name: string): LimitedKey {
   const [prefix = '', length] = /^\0(\d+):/.exec(name) ?? [];

@@ -10,6 +10,7 @@ import {
   emptyWindow,
   type KeyFacts,
   PLACE_MS,
+  RESERVED_MS,
   refusalOf,
   reservationRefusal,
   undecided,
@@ -29,6 +30,7 @@ import {
 } from './limit-store.ts';
 import {
   type CounterName,
+  counterName,
   countersOf,
   isPlain,
   type LimitedKey,
@@ -38,7 +40,7 @@ import {
 } from './limited-key.ts';
 import { type Admission, MinuteWindow } from './minute-window.ts';
 import { MinuteWindows } from './minute-windows.ts';
-import { ReplicaGroups, type ReplicaPlace } from './replica-share.ts';
+import { ReplicaGroups, type ReplicaPlace, type Shared, shareOf } from './replica-share.ts';
 import { chargesOf, settledTotals } from './settled-charges.ts';
 import { budgetSpan, daySpan } from './span.ts';
 
@@ -56,8 +58,6 @@ export interface MemoryLimitStoreOptions {
   readonly maxSettledIds?: number;
   /** How many admissions windows may hold before admissions of others are no longer recorded. */
   readonly maxRecorded?: number;
-  /** How long a reservation is kept that is not settled. Default: an hour. */
-  readonly reservationMs?: number;
   /** Called for each slot that a request takes here, before the request is answered. */
   readonly onAdmitted?: (admission: Admission) => void;
   /** Called for each slot that a request returns because it was refused a reservation. */
@@ -88,7 +88,7 @@ export class MemoryLimitStore implements LimitStore {
   constructor(options: MemoryLimitStoreOptions) {
     const ignore = () => undefined;
     const defaults = { maxSettledIds: 100_000, maxRecorded: Infinity, onAdmitted: ignore, onReleased: ignore };
-    this.#options = { ...defaults, reservationMs: 3_600_000, maxPendingIds, ...options };
+    this.#options = { ...defaults, maxPendingIds, ...options };
     const time = { ttlResolution: 0, perf: { now: () => options.clock.nowMs() } };
     // Bounded by size instead of `max`, because `max` allocates all memory up front.
     const bounds = { ...time, maxSize: options.maxKeys, sizeCalculation: () => 1 };
@@ -98,9 +98,8 @@ export class MemoryLimitStore implements LimitStore {
     this.#settledIds = new LRUCache(ids);
     this.#endedIds = new LRUCache(ids);
     this.#counters = new LRUCache(bounds);
-    const { clock, maxKeys, reservationMs } = this.#options;
-    this.#places = new ExpiringAmountsByName(clock, maxKeys, PLACE_MS);
-    this.#reserved = new ExpiringAmountsByName(clock, maxKeys, reservationMs);
+    this.#places = new ExpiringAmountsByName(options.clock, options.maxKeys, PLACE_MS);
+    this.#reserved = new ExpiringAmountsByName(options.clock, options.maxKeys, RESERVED_MS);
     this.#windows = new MinuteWindows(this.#options);
   }
 
@@ -109,12 +108,12 @@ export class MemoryLimitStore implements LimitStore {
     return this.#windows.size + this.#counters.size;
   }
 
-  async admit(check: Check): Promise<Decision> {
+  async admit(check: Check & Shared): Promise<Decision> {
     return this.decide(check);
   }
 
   /** Decides as `admit` promises. */
-  protected decide(check: Check): Decision {
+  protected decide(check: Check & Shared): Decision {
     this.#purge();
     const clockMs = this.#options.clock.nowMs();
     return isPlain(check) ? this.#decideForKey(check, clockMs) : this.#decideForAll(check, clockMs);
@@ -141,13 +140,13 @@ export class MemoryLimitStore implements LimitStore {
   }
 
   /** Decides for a key and its group, with all kinds of limits. */
-  #decideForAll(check: Check, clockMs: number): Decision {
+  #decideForAll(check: Check & Shared, clockMs: number): Decision {
     const { requestId, costKind } = check;
     const localDay = localDayOf(clockMs);
     const subjects = subjectsOf(check);
     const unloaded = subjects.flatMap((subject) => (subject.hasLedger ? this.#unloadedOf(subject, localDay) : []));
     if (unloaded.length > 0) return undecided(localDay, unloaded);
-    const states = subjects.map((subject) => this.#stateOf(subject, localDay, clockMs));
+    const states = subjects.map((subject) => this.#stateOf({ ...subject, place: check.place }, localDay, clockMs));
     const answer = (isAdmitted: boolean) => {
       const [facts, groupFacts] = states.map((state) => state.facts());
       if (facts === undefined) throw new Error('a check without a key');
@@ -166,8 +165,8 @@ export class MemoryLimitStore implements LimitStore {
     return answer(true);
   }
 
-  #stateOf(subject: Subject, localDay: LocalDay, clockMs: number) {
-    const { key, groupKey, limits = {} } = subject;
+  #stateOf(subject: Subject & Shared, localDay: LocalDay, clockMs: number) {
+    const { key, groupKey, limits = {}, place } = subject;
     const { requestsPerMinute, tokensPerDay, budget } = limits;
     const unlimited = { window: new MinuteWindow(), nowMs: clockMs };
     const { window, nowMs } = requestsPerMinute === undefined ? unlimited : this.#windows.open(subject);
@@ -179,19 +178,26 @@ export class MemoryLimitStore implements LimitStore {
       usedTokens: day?.used ?? 0,
       requests: requestsPerMinute === undefined ? emptyWindow : window.facts(requestsPerMinute),
       running: this.#places.open(nameOf(subject)).size,
-      ...(budget && { budget: this.#budgetOf({ key, groupKey, span: budgetSpan(budget.period, localDay) }) }),
+      ...(budget && {
+        budget: this.#budgetOf(
+          { key, groupKey, span: budgetSpan(budget.period, localDay) },
+          budget.amountMicros,
+          place,
+        ),
+      }),
     });
     return { subject, window, nowMs, places, facts };
   }
 
-  async reserve({ requestId, localDay, costMicros, ...terms }: Reservation): Promise<Refusal | undefined> {
+  async reserve(reservation: Reservation & Shared): Promise<Refusal | undefined> {
+    const { requestId, localDay, costMicros, place, ...terms } = reservation;
     const clockMs = this.#options.clock.nowMs();
     if (this.#hasEnded(terms, requestId)) return undefined;
     const subjects = subjectsOf(terms);
     for (const { key, groupKey, limits } of subjects) {
       if (limits?.budget === undefined) continue;
       const counter = { key, groupKey, span: budgetSpan(limits.budget.period, localDay) };
-      const { spentMicros, reservedMicros } = this.#budgetOf(counter);
+      const { spentMicros, reservedMicros } = this.#budgetOf(counter, limits.budget.amountMicros, place);
       const byOthers = reservedMicros - this.#reserved.open(counterName(counter)).amountOf(requestId);
       const facts = { spentMicros, reservedMicros: byOthers };
       const refusal = reservationRefusal(limits, facts, costMicros, { localDay, nowMs: clockMs });
@@ -232,8 +238,7 @@ export class MemoryLimitStore implements LimitStore {
       if (inKey) this.#places.set(nameOf({ key, groupKey }), requestId, 1);
       if (inGroup) this.#places.set(nameOf(ofGroup), requestId, 1);
       if (reserved === undefined) continue;
-      const name = counterName({ ...ofGroup, span: reserved.span });
-      if (!this.#reserved.open(name).has(requestId)) this.#reserved.set(name, requestId, reserved.micros);
+      this.#reserved.set(counterName({ ...ofGroup, span: reserved.span }), requestId, reserved.micros);
     }
   }
 
@@ -299,9 +304,12 @@ export class MemoryLimitStore implements LimitStore {
     return countersOf(subject, localDay).filter((counter) => !this.#counter(counter)?.isLoaded);
   }
 
-  #budgetOf(counter: CounterName) {
-    const reservedMicros = this.#reserved.open(counterName(counter)).sum;
-    return { spentMicros: this.#counter(counter)?.used ?? 0, reservedMicros };
+  /** What replicas that can't be asked may spend of a budget counts as reserved. */
+  #budgetOf(counter: CounterName, amountMicros: bigint, place: ReplicaPlace | undefined) {
+    const { used: spentMicros = 0, known = 0 } = this.#counter(counter) ?? {};
+    const leftMicros = Math.max(0, Number(amountMicros) - known);
+    const othersMicros = place === undefined ? 0 : leftMicros - shareOf(leftMicros, place);
+    return { spentMicros, reservedMicros: othersMicros + this.#reserved.open(counterName(counter)).sum };
   }
 
   #counter(counter: CounterName): Counter | undefined {
@@ -337,11 +345,6 @@ export class MemoryLimitStore implements LimitStore {
 }
 
 const settledIdMs = 120_000;
-
-/** The name of a span contains no slash, so names are unique. */
-function counterName(counter: CounterName): string {
-  return `${counter.span.name}/${nameOf(counter)}`;
-}
 
 /** Requests end for their key and its group together. */
 function endedName({ key, groupKey }: LimitedKey, requestId: string): string {

@@ -25,11 +25,17 @@ export function shareOf(limit: number, { replicas, position }: ReplicaPlace): nu
   return Math.floor(limit / replicas) + (position < limit % replicas ? 1 : 0);
 }
 
+/** With a place, a budget is shared with other replicas: each may spend its part of what was left. */
+export interface Shared {
+  readonly place?: ReplicaPlace | undefined;
+}
+
 /** A check by a replica's share of the limits that must not be exceeded at any instant. */
-export function checkByShare(check: Check, place: ReplicaPlace): Check {
+export function checkByShare(check: Check, place: ReplicaPlace): Check & Shared {
   const { limits, group } = check;
   return {
     ...check,
+    place,
     limits: limitsByShare(limits, place),
     ...(group && { group: { ...group, limits: limitsByShare(group.limits, place) } }),
   };

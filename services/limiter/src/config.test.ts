@@ -9,7 +9,6 @@ describe('the limiter’s settings', () => {
       localMaxMs: 300_000,
       leastReplicas: 1,
       redisTimeoutMs: 100,
-      reservationMs: 3_600_000,
       memoryMaxKeys: 100_000,
       reconcileEveryMs: 10_000,
     });

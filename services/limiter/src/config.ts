@@ -1,4 +1,4 @@
-import { type Environment, type EnvReader, readMaxStreamSeconds, readSettings } from '@gateway/config';
+import { type Environment, type EnvReader, readSettings } from '@gateway/config';
 import { redisSettings } from '@gateway/redis/redis-settings';
 
 /** Settings that every limiter needs. */
@@ -41,9 +41,6 @@ function limiterSettings(reader: EnvReader) {
     // how many admissions of the last minute, and how many settles, are kept for an outage of
     // Redis.
     memoryMaxKeys: reader.integer('LIMITER_MEMORY_MAX_KEYS', 100_000, { min: 1, max: 10_000_000 }),
-    // MAX_STREAM_SECONDS, as at the edges: the longest time for which a request can have reserved
-    // money that is never settled.
-    reservationMs: readMaxStreamSeconds(reader) * 1_000,
     // How often the total of a counter in use is reloaded from the usage ledger.
     reconcileEveryMs: reader.integer('LIMITER_RECONCILE_SECONDS', 10, { min: 1, max: 3_600 }) * 1_000,
   };

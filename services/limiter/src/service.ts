@@ -28,10 +28,7 @@ export function createLimiterService(
   config: LimiterConfig,
   { usageQuery }: LimiterPeers,
   runtime: ServiceRuntime,
-  {
-    clock = systemClock,
-    store = new MemoryLimitStore({ clock, maxKeys: config.memoryMaxKeys, reservationMs: config.reservationMs }),
-  }: LimiterParts = {},
+  { clock = systemClock, store = new MemoryLimitStore({ clock, maxKeys: config.memoryMaxKeys }) }: LimiterParts = {},
 ): Service {
   const metrics = createLimiterMetrics(runtime.metrics);
   const parts = { store, usageQuery, clock, metrics, logger: runtime.logger, everyMs: config.reconcileEveryMs };

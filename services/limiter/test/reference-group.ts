@@ -41,11 +41,6 @@ interface Course {
  */
 export class ReferenceGroup {
   readonly #courses = new Map<string, Course>();
-  readonly #reservationMs: number;
-
-  constructor(reservationMs: number) {
-    this.#reservationMs = reservationMs;
-  }
 
   admit(requestId: string, members: readonly LimitedMember[], isBudgeted: boolean, nowMs: number) {
     const course = this.#courseOf(requestId);
@@ -81,7 +76,7 @@ export class ReferenceGroup {
           retryAtMs: spent + cost > amount ? Math.max(nowMs + 1_000, endMs) : nowMs + 1_000,
         };
       }
-      course.reserved.set(counter, { cost, untilMs: nowMs + this.#reservationMs });
+      course.reserved.set(counter, { cost, untilMs: nowMs + 30_000 });
     }
     return undefined;
   }
@@ -117,8 +112,7 @@ export class ReferenceGroup {
     for (const { name, limits } of members) {
       if (limits.concurrentRequests !== undefined) course.places.set(name, nowMs + 15_000);
     }
-    if (reserved === undefined || this.#isReserved(course, reserved.counter, nowMs)) return;
-    course.reserved.set(reserved.counter, { cost: reserved.cost, untilMs: nowMs + this.#reservationMs });
+    if (reserved !== undefined) course.reserved.set(reserved.counter, { cost: reserved.cost, untilMs: nowMs + 30_000 });
   }
 
   spent(counter: string): number {

@@ -2,9 +2,9 @@
 -- KEYS: ended requests, then for the key and its group: window, day counter, places, budget counter,
 --   reserved amounts and their expiries.
 -- ARGV: start and end of the local day in the caller's keys, time of a test, request id ('' to read),
---   '1' when all limits can refuse and not only requests per minute, how long reservations are kept,
---   then for the key and its group: requests per minute, tokens per day, requests at a time, amount of
---   the budget (each '' for no limit), '1' when the ledger's totals must be loaded.
+--   '1' when all limits can refuse and not only requests per minute, then for the key and its group:
+--   requests per minute, tokens per day, requests at a time, amount of the budget (each '' for no
+--   limit), '1' when the ledger's totals must be loaded.
 -- Returns kind, then for the key and its group: what is not loaded (1 the day, 2 the budget, 3 both),
 --   now, entries, newest, freeing, used tokens, places, spent and reserved money. Kind: 1 totals
 --   unknown, 2 admitted, 3 refused. A missing time is -1. On another day it returns only {now}.
@@ -13,12 +13,12 @@ local clock = clock_ms(ARGV[3])
 if clock < tonumber(ARGV[1]) or clock >= tonumber(ARGV[2]) then
   return { clock }
 end
-local request_id, is_budgeted, lifetime = ARGV[4], ARGV[5] == '1', tonumber(ARGV[6])
+local request_id, is_budgeted = ARGV[4], ARGV[5] == '1'
 
 local subjects = {}
 local has_room, is_loaded, is_known = true, true, has_ended(KEYS[1], request_id, clock)
 for n = 0, (#KEYS - 1) / 6 - 1 do
-  local key, term = 6 * n + 1, 5 * n + 6
+  local key, term = 6 * n + 1, 5 * n + 5
   local one = {
     window_key = KEYS[key + 1], places_key = KEYS[key + 3], limit = tonumber(ARGV[term + 1]),
     places = tonumber(ARGV[term + 3]), unloaded = 0, now = clock, count = 0, newest = -1, freeing = -1,
@@ -34,7 +34,7 @@ for n = 0, (#KEYS - 1) / 6 - 1 do
   if budget then
     one.spent, base = day_tokens(KEYS[key + 4])
     one.unloaded = one.unloaded + (has_ledger and not base and 2 or 0)
-    one.reserved = reserved_micros(KEYS[key + 5], KEYS[key + 6], clock, lifetime)
+    one.reserved = reserved_micros(KEYS[key + 5], KEYS[key + 6], clock)
     has_room = has_room and not (is_budgeted and one.spent + one.reserved >= budget)
   end
   one.running = places_taken(one.places_key, clock)

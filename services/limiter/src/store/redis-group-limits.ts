@@ -29,12 +29,9 @@ import type { RedisScripts } from './redis-scripts.ts';
  */
 export class RedisGroupLimits {
   readonly #scripts: RedisScripts;
-  /** How long a reservation is kept that is not settled. */
-  readonly #reservationMs: number;
 
-  constructor(scripts: RedisScripts, reservationMs: number) {
+  constructor(scripts: RedisScripts) {
     this.#scripts = scripts;
-    this.#reservationMs = reservationMs;
   }
 
   /** Decides a request if this is Redis' local day. Otherwise returns Redis' time. */
@@ -42,7 +39,7 @@ export class RedisGroupLimits {
     const { requestId, costKind } = check;
     const subjects = subjectsOf(check);
     const day = [startOfLocalDayMs(localDay), endOfLocalDayMs(localDay), this.#scripts.testTime];
-    const terms = [...day, requestId, costKind === CostKind.REQUEST_ONLY ? 0 : 1, this.#reservationMs];
+    const terms = [...day, requestId, costKind === CostKind.REQUEST_ONLY ? 0 : 1];
     const keys = [redisKeys(groupOf(check)).ended, ...subjects.flatMap((subject) => keysOf(subject, localDay))];
     const numbers = await this.#scripts.run('admitAll', keys, [...terms, ...subjects.flatMap(limitsOf)]);
     const [kind = 0] = numbers;
@@ -67,7 +64,7 @@ export class RedisGroupLimits {
       return [counter, reserved, reservedUntil];
     });
     const amounts = limited.map(({ limits }) => String(limits?.budget?.amountMicros));
-    const given = [requestId, costMicros, this.#reservationMs, this.#scripts.testTime, ...amounts];
+    const given = [requestId, costMicros, this.#scripts.testTime, ...amounts];
     const keys = [redisKeys(groupOf(terms)).ended, ...slots, ...budgets];
     const [nowMs = 0, refusedBy = 0, spentMicros = 0, reservedMicros = 0] = await this.#scripts.run(
       'reserve',
@@ -114,7 +111,7 @@ export class RedisGroupLimits {
       ...(inGroup ? [redisKeys(ofGroup).places] : []),
     ];
     const keys = [redisKeys(ofGroup).ended, budget.reserved, budget.reservedUntil, ...places];
-    const terms = [requestId, reserved?.micros ?? 0, this.#reservationMs, this.#scripts.testTime];
+    const terms = [requestId, reserved?.micros ?? 0, this.#scripts.testTime];
     await this.#scripts.run('renew', keys, terms);
   }
 }

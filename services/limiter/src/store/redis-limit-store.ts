@@ -52,8 +52,6 @@ export interface RedisLimitStoreOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  /** How long a reservation is kept that is not settled. Default: an hour. */
-  readonly reservationMs?: number;
   /** For tests only: replaces Redis' clock in every script. */
   readonly redisClock?: Clock;
   /** For tests only. */
@@ -91,9 +89,9 @@ export class RedisLimitStore implements LimitStore, AsyncDisposable {
     const onFault = (reason: string) => options.logger.warn({ reason }, 'connection to Redis failed');
     this.#redis = openRedis({ ...options, isRepeatable: true, onFault });
     this.#operation = redisOperations(options.metrics);
-    const { timeoutMs, redisClock, reservationMs = 3_600_000 } = options;
+    const { timeoutMs, redisClock } = options;
     this.#scripts = new RedisScripts({ redis: this.#redis, operation: this.#operation, timeoutMs, redisClock });
-    this.#groups = new RedisGroupLimits(this.#scripts, reservationMs);
+    this.#groups = new RedisGroupLimits(this.#scripts);
   }
 
   /** Calls the listener when Redis may have lost its latest writes. */

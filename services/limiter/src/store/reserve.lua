@@ -1,31 +1,30 @@
 -- Reserves what a request can cost in one budget or two, or takes back its slots and places.
 -- KEYS: ended requests, window and places of the key and of its group, then for each budget: its
 --   counter, reserved amounts and their expiries.
--- ARGV: request id, cost, how long reservations are kept, time of a test, then the amount of each
---   budget.
+-- ARGV: request id, cost, time of a test, then the amount of each budget.
 -- Returns now, the number of the budget that lacks room or 0, what is spent of it, and what others
 --   have reserved.
 
-local request_id, cost, lifetime, clock = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), clock_ms(ARGV[4])
+local request_id, cost, clock = ARGV[1], tonumber(ARGV[2]), clock_ms(ARGV[3])
 if has_ended(KEYS[1], request_id, clock) then
   return { clock, 0, 0, 0 }
 end
-local first = #KEYS - 3 * (#ARGV - 4)
-for n = 1, #ARGV - 4 do
+local first = #KEYS - 3 * (#ARGV - 3)
+for n = 1, #ARGV - 3 do
   local at = first + 3 * (n - 1)
   local spent = day_tokens(KEYS[at + 1])
-  local reserved = reserved_micros(KEYS[at + 2], KEYS[at + 3], clock, lifetime)
+  local reserved = reserved_micros(KEYS[at + 2], KEYS[at + 3], clock)
   reserved = reserved - tonumber(redis.call('HGET', KEYS[at + 2], request_id) or 0)
-  if spent + reserved + cost > tonumber(ARGV[4 + n]) then
+  if spent + reserved + cost > tonumber(ARGV[3 + n]) then
     for taken = 2, first do
       redis.call('ZREM', KEYS[taken], request_id)
     end
-    for other = 1, #ARGV - 4 do
+    for other = 1, #ARGV - 3 do
       local of_other = first + 3 * (other - 1)
       free_reservation(KEYS[of_other + 2], KEYS[of_other + 3], request_id)
     end
     return { clock, n, spent, reserved }
   end
-  take_reservation(KEYS[at + 2], KEYS[at + 3], request_id, ARGV[2], clock, lifetime)
+  take_reservation(KEYS[at + 2], KEYS[at + 3], request_id, ARGV[2], clock)
 end
 return { clock, 0, 0, 0 }

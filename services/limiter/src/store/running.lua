@@ -3,6 +3,9 @@
 -- How long a place of a running request is kept without being renewed.
 local PLACE_MS = 15000
 
+-- How long a reservation is kept that is neither settled nor renewed.
+local RESERVED_MS = 30000
+
 -- Entries further ahead than their lifetime were made before the clock was set back: they count as
 -- made now.
 local function pull_back(expiry_key, clock, lifetime)
@@ -44,21 +47,21 @@ local function free_reservation(amounts_key, expiry_key, request_id)
   return true
 end
 
-local function reserved_micros(amounts_key, expiry_key, clock, lifetime)
-  pull_back(expiry_key, clock, lifetime)
+local function reserved_micros(amounts_key, expiry_key, clock)
+  pull_back(expiry_key, clock, RESERVED_MS)
   for _, request_id in ipairs(redis.call('ZRANGEBYSCORE', expiry_key, '-inf', clock)) do
     free_reservation(amounts_key, expiry_key, request_id)
   end
   return tonumber(redis.call('HGET', amounts_key, '') or 0)
 end
 
-local function take_reservation(amounts_key, expiry_key, request_id, micros, clock, lifetime)
+local function take_reservation(amounts_key, expiry_key, request_id, micros, clock)
   free_reservation(amounts_key, expiry_key, request_id)
-  redis.call('ZADD', expiry_key, clock + lifetime, request_id)
+  redis.call('ZADD', expiry_key, clock + RESERVED_MS, request_id)
   redis.call('HSET', amounts_key, request_id, micros)
   redis.call('HINCRBY', amounts_key, '', micros)
-  redis.call('PEXPIRE', expiry_key, lifetime)
-  redis.call('PEXPIRE', amounts_key, lifetime)
+  redis.call('PEXPIRE', expiry_key, RESERVED_MS)
+  redis.call('PEXPIRE', amounts_key, RESERVED_MS)
 end
 
 -- Requests that ended take nothing any more, whatever call arrives late.
