@@ -83,6 +83,11 @@ export function counterName(counter: CounterName): string {
   return `${counter.span.name}/${nameOf(counter)}`;
 }
 
+/** Requests end for their key and its group together. */
+export function endedName({ key, groupKey }: LimitedKey, requestId: string): string {
+  return `${nameOf({ key: groupKey ?? key })}/${requestId}`;
+}
+
 /** The key with this name. */
 export function keyNamed(name: string): LimitedKey {
   const [prefix = '', length] = /^\0(\d+):/.exec(name) ?? [];

@@ -32,6 +32,7 @@ import {
   type CounterName,
   counterName,
   countersOf,
+  endedName,
   isPlain,
   type LimitedKey,
   nameOf,
@@ -345,8 +346,3 @@ export class MemoryLimitStore implements LimitStore {
 }
 
 const settledIdMs = 120_000;
-
-/** Requests end for their key and its group together. */
-function endedName({ key, groupKey }: LimitedKey, requestId: string): string {
-  return `${nameOf({ key: groupKey ?? key })}/${requestId}`;
-}
