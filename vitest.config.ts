@@ -26,6 +26,12 @@ if (inMemory !== undefined) process.env.TMPDIR = inMemory;
 
 const { workers, ...patience } = await openRoom();
 
+/**
+ * Tests that judge what each of hundreds of clients got: processes that wait for a processor decide
+ * alone, as in an outage.
+ */
+const crowds = ['test-e2e/faults/limit-window.test.ts', 'test-e2e/faults/group-budget.test.ts'];
+
 const besideEachOther = {
   // Imports are loaded once per worker. This saves half of the processor time of unit tests, and a
   // quarter of that with stores.
@@ -112,8 +118,20 @@ export default defineConfig({
         test: {
           name: 'e2e',
           include: ['test-e2e/suite/**/*.test.ts', 'test-e2e/faults/**/*.test.ts'],
+          exclude: crowds,
           globalSetup: [...globalSetup, builtPrograms],
           ...besideEachOther,
+        },
+      },
+      {
+        // Hundreds of clients at once: after all others, and one file after the other.
+        test: {
+          name: 'crowds',
+          include: crowds,
+          globalSetup: [...globalSetup, builtPrograms],
+          ...besideEachOther,
+          maxWorkers: 1,
+          sequence: { groupOrder: 1 },
         },
       },
     ],

@@ -18,7 +18,7 @@ export default defineConfig({
       'test-e2e/machines/*.test.ts',
       'test-e2e/suite/pooled-backends.test.ts',
       'test-e2e/structure/chat-request-schema.test.ts',
-      'services/limiter/test/{limit-model,outage-model,return-model,reconciliation-model,store-agreement}.test.ts',
+      'services/limiter/test/{limit-model,group-model,outage-model,return-model,reconciliation-model,store-agreement}.test.ts',
       'services/edge-router/src/usage/outbox-conservation.test.ts',
       'services/{messages,responses}-adapter/src/format/*.property.test.ts',
       'services/responses-adapter/src/format/splice-request.test.ts',

@@ -34,7 +34,6 @@ import {
   countersOf,
   endedName,
   isPlain,
-  type LimitedKey,
   nameOf,
   type Subject,
   subjectsOf,

@@ -277,7 +277,7 @@ let looks = 0;
 
 function runningOnes(): readonly RequestListing[] {
   looks += 1;
-  return looks > 6 ? past.slice(0, 1) : [];
+  return looks > 5 ? past.slice(0, 1) : [];
 }
 
 function fits({ request, tokenLabel }: RequestListing, search: RequestSearch | undefined, token: string): boolean {
