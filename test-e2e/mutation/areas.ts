@@ -8,16 +8,21 @@ export interface Area {
 
 export const areas: Readonly<Record<string, Area>> = {
   windows: {
-    mutate: ['libs/limits/src/{decide,limit-store,memory-limit-store,minute-window,replica-share}.ts'],
+    mutate: [
+      'libs/limits/src/{counter,decide,expiring-amounts,limit-store,limited-key,memory-limit-store}.ts',
+      'libs/limits/src/{minute-window,minute-windows,replica-share,settled-charges,span}.ts',
+    ],
     tests: [
       'libs/limits/src/{decide,limit-store,memory-limit-store,minute-window,replica-share}.test.ts',
-      'services/limiter/test/limit-store{,-bounds}.test.ts',
+      'services/limiter/test/{group-model,limit-store,limit-store-bounds}.test.ts',
     ],
   },
   outages: {
-    mutate: ['libs/limits/src/{fallback-limits,heartbeats,kept-settles,partial-return}.ts'],
+    mutate: [
+      'libs/limits/src/{fallback-limits,heartbeats,kept-settles,own-admissions,partial-return,remote-answers}.ts',
+    ],
     tests: [
-      'libs/limits/src/{fallback-limits,kept-settles}.test.ts',
+      'libs/limits/src/{fallback-limits,kept-settles,partial-return}.test.ts',
       'services/limiter/src/store/fallback-limit-store.test.ts',
     ],
   },
