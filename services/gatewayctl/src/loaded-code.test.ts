@@ -71,6 +71,6 @@ describe('the code that a command loads', () => {
       'services/gatewayctl',
     ]);
     const groups = files.flatMap((url) => /gatewayctl\/src\/commands\/(\w+)\.ts$/.exec(url)?.[1] ?? []);
-    expect(groups.toSorted()).toEqual(['context', 'flags', 'token']);
+    expect(groups.toSorted()).toEqual(['context', 'flags', 'terms', 'token']);
   });
 });

@@ -54,12 +54,14 @@ export function accountCommand({ env, connect }: CommandContext): Command {
     .argument('<pool/name>', 'such as responses/team-b', accountId)
     .option('--max-concurrency <number>', 'maximum concurrent requests; 0: unlimited', wholeNumber(1, 2 ** 32 - 1), 0)
     .option('--models <ids>', 'model ids that it may serve, separated by commas; * matches any text', commaList)
-    .action(async (id: string, { maxConcurrency, models = [], ...flags }: AddFlags) => {
+    .option('--labels <labels>', 'labels to which groups and tokens can be restricted, separated by commas', commaList)
+    .action(async (id: string, { maxConcurrency, models = [], labels = [], ...flags }: AddFlags) => {
       checkFlags(flags);
       await using admin = await connect();
       const [pool = '', name = ''] = id.split('/');
       const { kind, credential } = await readCredential(flags, () => usualKind(admin, id), process.stdin);
-      const request = { account: { pool, name, models: [...models], maxConcurrency }, credential };
+      const account = { pool, name, models: [...models], labels: [...labels], maxConcurrency };
+      const request = { account, credential };
       await admin.clientOf(AccountService).addAccount(request);
       noteChange(admin, `added ${id} (${kind})`);
       // Adding asks no provider, and only a running gateway can.
@@ -155,6 +157,7 @@ const columns: Columns<Account> = {
   account: ({ name }) => name,
   state: accountStateCell,
   'in flight': ({ inFlight }) => inFlight,
+  labels: { of: ({ labels }) => labels.join(', '), spare: true },
   from: { of: ({ source, stored }) => source || (stored ? 'database' : ''), spare: true },
   cooldowns: ({ cooldowns }) => {
     const texts = cooldowns.map(({ until, model, reason }) => {
@@ -184,6 +187,7 @@ export function lastErrorCell(error: AccountError | undefined, nowMs: number): s
 interface AddFlags extends CredentialFlags {
   readonly maxConcurrency: number;
   readonly models?: readonly string[];
+  readonly labels?: readonly string[];
 }
 
 /**

@@ -23,7 +23,7 @@ const listing = {
   limits: {
     requests: { limit: 60, remaining: 48 },
     concurrency: { limit: 5, running: 2 },
-    budget: { amountMicros: 250_000_000n, spentMicros: 12_500_000n },
+    budget: { amountMicros: 250_000_000n, spentMicros: 12_500_000n, reservedMicros: 400_000n },
   },
 };
 
@@ -43,7 +43,10 @@ function commandLine(methods: Partial<ServiceImpl<typeof GroupService>> = {}) {
     deleteGroup: remember({}),
     ...methods,
   };
-  const tokens = { issueToken: remember({ token: { tokenId: 'token-1', label: 'ci' }, tokenText: 'gw_s_text' }) };
+  const tokens = {
+    listTokens: () => ({ tokens: ['ci', 'build'].map((label) => ({ token: { label } })) }),
+    issueToken: remember({ token: { tokenId: 'token-1', label: 'ci' }, tokenText: 'gw_s_text' }),
+  };
   return {
     line: new CommandLine((router) => router.service(GroupService, service).service(TokenService, tokens)),
     asked,
@@ -75,9 +78,11 @@ describe('gatewayctl group', () => {
   it('shows the use of every limit, and of the budget in its currency', async () => {
     const { line } = commandLine();
     const [, row] = (await line.run('group', 'list')).lines;
-    expect(row).toMatch(/Team A +3 +12 of 60 +– +2 of 5 +12\.50 EUR of 250\.00 EUR per month$/);
+    expect(row).toMatch(/Team A +3 +12 of 60 +– +2 of 5 +12\.50 EUR of 250\.00 EUR per month, 0\.40 EUR reserved$/);
     const { printed } = await line.run('group', 'show', 'Team A');
     expect(printed).toMatch(/^models +claude\*$/m);
+    expect(printed).toMatch(/^tokens +ci, build, 1 more$/m);
+    expect(printed).toMatch(/^budget +12\.50 EUR of 250\.00 EUR per month, 0\.40 EUR reserved$/m);
   });
 
   it('changes only what the flags name, on the revision that it has seen', async () => {

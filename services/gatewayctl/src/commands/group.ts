@@ -4,17 +4,17 @@ import {
   GroupListingSchema,
   GroupService,
 } from '@gateway/proto/admin/v1/group_service_pb.js';
-import type { AccessRules } from '@gateway/proto/identity/v1/identity_service_pb.js';
-import { BudgetPeriod, type Limits } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { TokenService } from '@gateway/proto/admin/v1/token_service_pb.js';
+import { BudgetPeriod } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { Command, InvalidArgumentError } from 'commander';
 import { findGroup } from '../connection/named-group.ts';
 import { UsageError } from '../failures.ts';
 import { type OutputFlags, printList, printMessage, withOutput } from '../output/print.ts';
 import { type Columns, factSheet } from '../output/table.ts';
 import { countText, moneyText, timeText } from '../output/words.ts';
-import { commaList } from './comma-list.ts';
 import { type CommandContext, noteChange } from './context.ts';
 import { idOrPrefix, numberOrNone } from './flags.ts';
+import { changedAccess, changedLimits, listOrNone, maxRequests, type TermFlags } from './terms.ts';
 
 /** `gatewayctl group …` */
 export function groupCommand({ connect }: CommandContext): Command {
@@ -35,33 +35,36 @@ export function groupCommand({ connect }: CommandContext): Command {
     .action(async (named: string, output: OutputFlags) => {
       await using admin = await connect({ reads: true });
       const { group: found, currency } = await findGroup(admin, named);
-      await printMessage(output, GroupListingSchema, found, (listing) => groupText(listing, currency));
+      const page = { search: '', groupId: found.group?.groupId ?? '', pageSize: maxTokensShown };
+      const { tokens } = found.group?.tokens ? await admin.clientOf(TokenService).listTokens(page) : { tokens: [] };
+      const labels = tokens.map(({ token }) => token?.label ?? '');
+      await printMessage(output, GroupListingSchema, found, (listing) => groupText(listing, currency, labels));
     });
   withOutput(withTerms(group.command('create')))
     .description('Creates a group. Add tokens with gatewayctl token issue --group or token set --group.')
     .argument('<name>', 'name, unique among groups: 1 to 100 characters on one line')
-    .action(async (name: string, { note = '', output, ...flags }: TermFlags & OutputFlags) => {
+    .action(async (name: string, { note = '', output, ...flags }: GroupFlags & OutputFlags) => {
       await using admin = await connect();
-      const request = { name, note, limits: limitsOf(flags, {}), access: accessOf(flags, undefined) };
+      const request = { name, note, limits: changedLimits(flags) ?? {}, access: changedAccess(flags) ?? {} };
       const created = await admin.clientOf(GroupService).createGroup(request);
       await printMessage({ output }, CreateGroupResponseSchema, created, ({ group: made }) => `${made?.groupId}\n`);
       noteChange(admin, `created ${created.group?.groupId} (${name})`);
     });
   withTerms(group.command('set'))
-    .description('Changes the given details of a group. They apply to new requests within a second.')
+    .description(
+      'Changes the given details of a group. They apply to new requests within a second, or TOKEN_CACHE_SECONDS while an edge does not hear from identity.',
+    )
     .argument('<group>', 'id, beginning of an id, or name', idOrPrefix)
     .option('--name <text>', 'new name')
-    .action(async (named: string, { name, note, ...flags }: TermFlags & { readonly name?: string }) => {
+    .action(async (named: string, { name, note, ...flags }: GroupFlags & { readonly name?: string }) => {
       if (name === undefined && note === undefined && Object.keys(flags).length === 0)
         throw new UsageError('nothing to change: see gatewayctl group set --help.');
       await using admin = await connect();
       const { groupId = '', revision = 0n, limits, access } = (await findGroup(admin, named)).group.group ?? {};
-      const isLimited = limitFlags.some((flag) => flags[flag] !== undefined);
-      const isRuled = flags.models !== undefined || flags.accountLabels !== undefined;
       const { group: changed } = await admin.clientOf(GroupService).updateGroup({
         ...{ groupId, name, note, expectedRevision: revision },
-        limits: isLimited ? limitsOf(flags, limits) : undefined,
-        access: isRuled ? accessOf(flags, access) : undefined,
+        limits: changedLimits(flags, limits),
+        access: changedAccess(flags, access),
       });
       noteChange(admin, `changed ${groupId} (${changed?.name})`);
     });
@@ -78,23 +81,13 @@ export function groupCommand({ connect }: CommandContext): Command {
   return group;
 }
 
-interface TermFlags {
-  readonly note?: string;
-  readonly rpm?: number | 'none';
-  readonly tpd?: number | 'none';
-  readonly concurrent?: number | 'none';
-  readonly budget?: Limits['budget'] | 'none';
-  readonly models?: readonly string[] | 'none';
-  readonly accountLabels?: readonly string[] | 'none';
-}
-
-const limitFlags = ['rpm', 'tpd', 'concurrent', 'budget'] as const;
+type GroupFlags = TermFlags & { readonly note?: string };
 
 function withTerms(command: Command): Command {
   return command
-    .option('--rpm <number>', 'requests per minute of all its tokens together, or none', numberOrNone(0, 2 ** 32 - 1))
+    .option('--rpm <number>', 'requests per minute of all its tokens together, or none', numberOrNone(0, maxRequests))
     .option('--tpd <number>', 'tokens per day of all its tokens together, or none', numberOrNone(0))
-    .option('--concurrent <number>', 'requests at the same time, or none', numberOrNone(0, 2 ** 32 - 1))
+    .option('--concurrent <number>', 'requests at the same time, or none', numberOrNone(0, maxRequests))
     .option('--budget <amount/period>', 'money per day, week or month: 250/month, or none', budgetOrNone)
     .option(
       '--models <patterns>',
@@ -124,31 +117,7 @@ function budgetOrNone(text: string) {
   };
 }
 
-function listOrNone(text: string): readonly string[] | 'none' {
-  return text === 'none' ? text : commaList(text);
-}
-
-/** Limits are replaced as a whole: a limit without a flag is sent unchanged. */
-function limitsOf({ rpm, tpd, concurrent, budget }: TermFlags, limits: Partial<Limits> = {}) {
-  const tokensPerDay = typeof tpd === 'number' ? BigInt(tpd) : tpd;
-  return {
-    requestsPerMinute: withoutNone(rpm ?? limits.requestsPerMinute),
-    tokensPerDay: withoutNone(tokensPerDay ?? limits.tokensPerDay),
-    concurrentRequests: withoutNone(concurrent ?? limits.concurrentRequests),
-    budget: withoutNone(budget ?? limits.budget),
-  };
-}
-
-function accessOf({ models, accountLabels }: TermFlags, access: AccessRules | undefined) {
-  return {
-    models: [...(withoutNone(models ?? access?.models) ?? [])],
-    accountLabels: [...(withoutNone(accountLabels ?? access?.accountLabels) ?? [])],
-  };
-}
-
-function withoutNone<T>(value: T | 'none' | undefined): T | undefined {
-  return value === 'none' ? undefined : value;
-}
+const maxTokensShown = 50;
 
 function columnsIn(currency: string): Columns<GroupListing> {
   return {
@@ -162,10 +131,12 @@ function columnsIn(currency: string): Columns<GroupListing> {
   };
 }
 
-function groupText(listing: GroupListing, currency: string): string {
+function groupText(listing: GroupListing, currency: string, labels: readonly string[]): string {
   const { group, limits, budgetEndsAt, tokensByDay } = listing;
+  const more = (group?.tokens ?? 0) - labels.length;
   return factSheet({
-    ...{ id: group?.groupId, name: group?.name, tokens: `${group?.tokens ?? 0}` },
+    ...{ id: group?.groupId, name: group?.name },
+    tokens: [...labels, ...(more > 0 ? [`${more} more`] : [])].join(', ') || '0',
     'requests/min': requestsText(listing),
     'tokens/day': tokensText(listing),
     running: runningText(listing),
@@ -193,12 +164,15 @@ function runningText({ group, limits }: GroupListing): string {
   return usedText(group?.limits?.concurrentRequests, limits?.concurrency?.running);
 }
 
-/** "12.50 EUR of 250.00 EUR per month" */
+/** "12.50 EUR of 250.00 EUR per month, 0.10 EUR reserved" */
 function budgetText({ group, limits }: GroupListing, currency: string): string {
   const budget = group?.limits?.budget;
   if (budget === undefined) return '–';
   const whole = `${moneyText(budget.amountMicros, currency)} per ${BudgetPeriod[budget.period]?.toLowerCase()}`;
-  return limits?.budget === undefined ? whole : `${moneyText(limits.budget.spentMicros, currency)} of ${whole}`;
+  if (limits?.budget === undefined) return whole;
+  const { spentMicros, reservedMicros } = limits.budget;
+  const reserved = reservedMicros === 0n ? '' : `, ${moneyText(reservedMicros, currency)} reserved`;
+  return `${moneyText(spentMicros, currency)} of ${whole}${reserved}`;
 }
 
 /** "12 of 60"; only the limit if the limiter could not be asked. */

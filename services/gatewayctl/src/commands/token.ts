@@ -8,7 +8,7 @@ import {
   TokenService,
 } from '@gateway/proto/admin/v1/token_service_pb.js';
 import { type Token, TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
-import type { Limits } from '@gateway/proto/limiter/v1/limit_pb.js';
+import type { Concurrency, Limits } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { epochMs } from '@gateway/time';
 import { Command, Option } from 'commander';
 import type { AdminConnection } from '../connection/admin-connection.ts';
@@ -19,10 +19,11 @@ import { UsageError } from '../failures.ts';
 import { note, type OutputFlags, print, printList, printMessage, withOutput } from '../output/print.ts';
 import { type Cell, type Columns, factSheet } from '../output/table.ts';
 import { timeText } from '../output/words.ts';
+import { commaList } from './comma-list.ts';
 import { type CommandContext, noteChange } from './context.ts';
 import { comingMoment, durationMs, idOrPrefix, numberOrNone, wholeNumber } from './flags.ts';
+import { changedAccess, changedLimits, listOrNone, maxRequests, type TermFlags } from './terms.ts';
 
-const maxRequestsPerMinute = 2 ** 32 - 1;
 const maxKeepOldMs = 30 * 86_400_000;
 
 /** `gatewayctl token …` */
@@ -76,19 +77,26 @@ export function tokenCommand({ connect, env }: CommandContext): Command {
     .option(
       '--rpm <number>',
       'requests per minute; 0 rejects every request (default: no limit)',
-      wholeNumber(0, maxRequestsPerMinute),
+      wholeNumber(0, maxRequests),
     )
     .option('--tpd <number>', 'tokens per day; 0 rejects every request (default: no limit)', wholeNumber(0))
+    .option('--concurrent <number>', 'requests at the same time (default: no limit)', wholeNumber(0, maxRequests))
+    .option('--models <patterns>', 'models and classes that it may use, separated by commas (default: all)', commaList)
+    .option(
+      '--account-labels <labels>',
+      'only accounts with one of these labels, separated by commas (default: all accounts)',
+      commaList,
+    )
     .option('--group <group>', 'its group: an id, the beginning of an id, or a name', idOrPrefix)
     .option('--note <text>', 'note, visible to operators only')
     .option('--expires <when>', 'expiry: 30d, a day, or a time', comingMoment)
-    .action(async ({ kind, label, rpm, tpd, group, note, expires, ...output }: IssueFlags) => {
+    .action(async ({ kind, label, group, note = '', expires, output, ...terms }: IssueFlags) => {
       await using admin = await connect({ issues: true });
-      const limits = limitsOf(rpm, tpd);
       const groupId = group === undefined ? '' : await findGroupId(admin, group);
-      const request = { kind: kinds[kind], label, limits, groupId, note: note ?? '', expiresAt: expires };
+      const granted = { limits: changedLimits(terms) ?? {}, access: changedAccess(terms) };
+      const request = { kind: kinds[kind], label, ...granted, groupId, note, expiresAt: expires };
       const issued = await admin.clientOf(TokenService).issueToken(request);
-      await printMessage(output, IssueTokenResponseSchema, issued, ({ tokenText: text }) => `${text}\n`);
+      await printMessage({ output }, IssueTokenResponseSchema, issued, ({ tokenText: text }) => `${text}\n`);
       noteChange(
         admin,
         `created ${issued.token?.tokenId} (${issued.token?.label}): ${limitsText(issued.token?.limits)}; copy it now; you won't see it again`,
@@ -103,23 +111,29 @@ export function tokenCommand({ connect, env }: CommandContext): Command {
     .option(
       '--rpm <number>',
       'requests per minute; 0 rejects every request, none removes the limit',
-      numberOrNone(0, maxRequestsPerMinute),
+      numberOrNone(0, maxRequests),
     )
     .option('--tpd <number>', 'tokens per day; 0 rejects every request, none removes the limit', numberOrNone(0))
+    .option('--concurrent <number>', 'requests at the same time; none removes the limit', numberOrNone(0, maxRequests))
+    .option('--models <patterns>', 'models and classes that it may use, separated by commas, or none', listOrNone)
+    .option(
+      '--account-labels <labels>',
+      'only accounts with one of these labels, separated by commas, or none',
+      listOrNone,
+    )
     .option('--group <group>', 'its group: an id, the beginning of an id, a name, or none', idOrPrefix)
     .option('--note <text>', 'note, visible to operators only')
     .option('--expires <when>', 'expiry: 30d, a day, a time, or never', (text) =>
       text === 'never' ? text : comingMoment(text),
     )
     .action(async (named: string, flags: SetFlags) => {
-      if (Object.keys(flags).length === 0)
-        throw new UsageError('nothing to change: use --label, --rpm, --tpd, --group, --note or --expires.');
+      if (Object.keys(flags).length === 0) throw new UsageError('nothing to change: see gatewayctl token set --help.');
       await using admin = await connect();
       const { token: seen } = await findToken(admin, named);
       const request = {
         tokenId: seen?.tokenId ?? '',
         expectedRevision: seen?.revision ?? 0n,
-        ...changesOf(flags, seen?.limits),
+        ...changesOf(flags, seen),
         groupId: flags.group === undefined ? undefined : await findGroupId(admin, flags.group),
       };
       const { token: changed } = await admin.clientOf(TokenService).updateToken(request);
@@ -173,45 +187,28 @@ export async function findTokenId(admin: AdminConnection, named: string | undefi
 
 const kinds = { service: TokenKind.SERVICE, personal: TokenKind.PERSONAL };
 
-interface IssueFlags extends OutputFlags {
+interface IssueFlags extends OutputFlags, TermFlags {
   readonly kind: keyof typeof kinds;
   readonly label: string;
-  readonly rpm?: number;
-  readonly tpd?: number;
   readonly group?: string;
   readonly note?: string;
   readonly expires?: Timestamp;
 }
 
-interface SetFlags {
+interface SetFlags extends TermFlags {
   readonly label?: string;
-  readonly rpm?: number | 'none';
-  readonly tpd?: number | 'none';
   readonly group?: string;
   readonly note?: string;
   readonly expires?: Timestamp | 'never';
 }
 
-/** Limits are replaced as a whole: a limit without a flag is sent unchanged. */
-function changesOf({ label, rpm, tpd, note, expires }: SetFlags, limits: Limits | undefined) {
-  const isLimited = rpm !== undefined || tpd !== undefined;
+function changesOf({ label, note, expires, group: _, ...terms }: SetFlags, seen: Token | undefined) {
   return {
     label,
     note,
-    limits: isLimited ? changedLimits(rpm, tpd, limits) : undefined,
+    limits: changedLimits(terms, seen?.limits),
+    access: changedAccess(terms, seen?.access),
     ...(expires === 'never' ? { clearExpiry: true } : { expiresAt: expires }),
-  };
-}
-
-function changedLimits(rpm: SetFlags['rpm'], tpd: SetFlags['tpd'], limits: Partial<Limits> = {}) {
-  const { requestsPerMinute, tokensPerDay, concurrentRequests, budget } = limits;
-  return { ...limitsOf(rpm ?? requestsPerMinute, tpd ?? tokensPerDay), concurrentRequests, budget };
-}
-
-function limitsOf(rpm: number | 'none' | undefined, tpd: number | bigint | 'none' | undefined) {
-  return {
-    requestsPerMinute: rpm === 'none' ? undefined : rpm,
-    tokensPerDay: tpd === 'none' || tpd === undefined ? undefined : BigInt(tpd),
   };
 }
 
@@ -238,6 +235,10 @@ function requestsText({ token, limits }: TokenListing): string {
 function tokensText(listing: TokenListing): string {
   const { token, limits } = listing;
   return usedText(token?.limits?.tokensPerDay, limits?.tokens?.remaining, usedOf(listing));
+}
+
+function leftOf(concurrency: Concurrency | undefined): number | undefined {
+  return concurrency && Math.max(0, concurrency.limit - concurrency.running);
 }
 
 function usedOf({ limits, tokensByDay }: TokenListing): bigint {
@@ -280,6 +281,9 @@ function tokenText(listing: TokenListing): string {
     'tokens/day': tokensText(listing),
     'day ends': timeText(limits?.tokens?.resetsAt),
     'last days': tokensByDay.join(' '),
+    running: usedText(token?.limits?.concurrentRequests, leftOf(limits?.concurrency)),
+    models: token?.access?.models.join(', '),
+    'account labels': token?.access?.accountLabels.join(', '),
     created: timeText(token?.createdAt),
     expires: timeText(token?.expiresAt),
     'old secret': oldSecretText(listing),
@@ -295,8 +299,9 @@ function warnOfLabel(issued: Token | undefined): void {
   );
 }
 
-function limitsText({ requestsPerMinute, tokensPerDay }: Partial<Limits> = {}): string {
+function limitsText({ requestsPerMinute, tokensPerDay, concurrentRequests }: Partial<Limits> = {}): string {
   const perMinute = requestsPerMinute === undefined ? [] : [`${requestsPerMinute} requests/minute`];
   const perDay = tokensPerDay === undefined ? [] : [`${tokensPerDay} tokens/day`];
-  return [...perMinute, ...perDay].join(', ') || 'no limits';
+  const atATime = concurrentRequests === undefined ? [] : [`${concurrentRequests} requests at a time`];
+  return [...perMinute, ...perDay, ...atATime].join(', ') || 'no limits';
 }
