@@ -18,8 +18,8 @@ import { asWhole, checkByShare, type ReplicaPlace, replicaHeartbeatMs } from './
 /**
  * Limits that a remote store decides, and that survive its outages. While the remote is away, each
  * replica enforces its share of requests per minute and of requests at a time from exact windows
- * and places of its own, and continues from the totals of days and budgets that it saw last. Of
- * what was left of a budget by then, it spends its share.
+ * and places of its own, and continues from the totals of days and budgets that it saw last. It
+ * spends its share of what was left of a budget by then.
  * Settles are kept, and replayed with the same request ids when the remote answers.
  *
  * The share is the limit divided by the number of replicas that the remote last reported. A replica

@@ -25,7 +25,7 @@ export function shareOf(limit: number, { replicas, position }: ReplicaPlace): nu
   return Math.floor(limit / replicas) + (position < limit % replicas ? 1 : 0);
 }
 
-/** With a place, a budget is shared with other replicas: each may spend its part of what was left. */
+/** With a place, replicas share a budget: each may spend its part of what was left. */
 export interface Shared {
   readonly place?: ReplicaPlace | undefined;
 }

@@ -4,8 +4,8 @@ import type { CostKind, LimitStatus } from '@gateway/proto/limiter/v1/limit_pb.j
 import type { GetUsageResponse } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import type { Clock } from '@gateway/time';
 import type { Admission, EdgeLimiter } from './admission/admit.ts';
-import type { TypicalOutputs } from './admission/reservation.ts';
 import type { RunningRequests } from './admission/running-requests.ts';
+import type { TypicalOutputs } from './admission/typical-outputs.ts';
 import type { Leases } from './attempts/leases.ts';
 import type { AuthHeader } from './authentication/authenticate.ts';
 import type { BodyLimits, BodyRules } from './body/read-body.ts';

@@ -10,8 +10,8 @@ import { PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb
 import { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { systemClock as clock } from '@gateway/time';
 import { outageTolerant } from './admission/outage-tolerant-limiter.ts';
-import { TypicalOutputs } from './admission/reservation.ts';
 import { RunningRequests } from './admission/running-requests.ts';
+import { TypicalOutputs } from './admission/typical-outputs.ts';
 import { Leases } from './attempts/leases.ts';
 import { TokenCache, watchTokenChanges } from './authentication/authenticate.ts';
 import { LookupSlots } from './authentication/lookup-slots.ts';

@@ -7,8 +7,9 @@ import { BudgetPeriod, CostKind, LimitName, RefusalSchema } from '@gateway/proto
 import { ManualClock } from '@gateway/time';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { admit, chargedTerms, isLimited, placesOf, takesPlaces } from './admit.ts';
-import { possibleCost, TypicalOutputs } from './reservation.ts';
+import { possibleCost } from './reservation.ts';
 import { RunningRequests } from './running-requests.ts';
+import { TypicalOutputs } from './typical-outputs.ts';
 
 const budget = { amountMicros: 1_000n, period: BudgetPeriod.MONTH };
 const tokenOf = (fields: MessageInitShape<typeof TokenSchema>) =>

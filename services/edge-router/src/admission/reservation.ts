@@ -1,14 +1,12 @@
 import type { JsonBody } from '@gateway/json';
 import { budgetSpan, type Span } from '@gateway/limits';
-import { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import type { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import type { Token } from '@gateway/proto/identity/v1/identity_service_pb.js';
-import type { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
-import type { Client } from '@gateway/rpc';
-import { cancelTimer, startInterval } from '@gateway/time';
 import { labelSetsOf, mayUseModel, modelsFor } from '../authorization/token-rules.ts';
 import type { Pricing } from '../pricing/pricing.ts';
 import type { AdmittedRequest, EndpointPeers } from '../request-context.ts';
 import { limiterTerms, placesOf, rateLimitHeaders, refusalError, takesPlaces } from './admit.ts';
+import type { TypicalOutputs } from './typical-outputs.ts';
 
 export interface CostedRequest {
   readonly body: Pick<JsonBody, 'source' | 'value'>;
@@ -59,7 +57,7 @@ async function reserve(
   throw error;
 }
 
-/** Whether an account with the labels that a token is bound to serves a model, as far as is known. */
+/** Whether an account with the token's labels serves a model, as far as is known. */
 async function isServed(model: string, token: Token, { broker, config }: EndpointPeers): Promise<boolean> {
   if (labelSetsOf(token).length === 0) return true;
   const listing = await broker.listModels({}, { timeoutMs: config.rpcTimeoutMs }).catch(() => undefined);
@@ -85,51 +83,8 @@ export function possibleCost(
   return Math.max(0, ...costs);
 }
 
-/** How much output to reserve for, by what each model usually writes. */
-export class TypicalOutputs implements Disposable {
-  readonly #usageQuery: Pick<Client<typeof UsageQueryService>, 'getTypicalOutput'>;
-  readonly #mostTokens: number;
-  #known: ReadonlyMap<string, number> = new Map();
-  readonly #timer = startInterval(() => void this.refresh(), refreshEveryMs).unref();
-
-  /** @param mostTokens is never exceeded, whatever a request asks for. */
-  constructor(usageQuery: Pick<Client<typeof UsageQueryService>, 'getTypicalOutput'>, mostTokens: number) {
-    this.#usageQuery = usageQuery;
-    this.#mostTokens = mostTokens;
-  }
-
-  /**
-   * Only Messages providers obey a bound. Those of Responses do not get it, and a chat request may
-   * be answered by either.
-   * @param requested by the request itself; undefined: it names no bound.
-   */
-  boundFor(model: string, requested: number | undefined, dialect: Dialect): number {
-    const usual = this.#known.get(model) ?? unknownOutput;
-    const ofChat = Math.max(requested ?? 0, usual);
-    const bounds: Partial<Record<Dialect, number>> = {
-      [Dialect.MESSAGES]: requested ?? usual,
-      [Dialect.RESPONSES]: usual,
-    };
-    return Math.min(this.#mostTokens, bounds[dialect] ?? ofChat);
-  }
-
-  /** Keeps what it knew if the ledger does not answer. */
-  async refresh(): Promise<void> {
-    const answer = await this.#usageQuery.getTypicalOutput({}, { timeoutMs: 10_000 }).catch(() => undefined);
-    if (answer === undefined) return;
-    this.#known = new Map(answer.models.map(({ model, outputTokens }) => [model, Number(outputTokens)]));
-  }
-
-  [Symbol.dispose](): void {
-    cancelTimer(this.#timer);
-  }
-}
-
 /** Bytes per token of ordinary text. */
 const bytesPerToken = 4;
-/** Until the ledger knows better. */
-const unknownOutput = 4_096;
-const refreshEveryMs = 3_600_000;
 
 /** The most output that a request asks for, under any of the names of the three APIs. */
 function requestedOutput(body: Pick<JsonBody, 'value'>): number | undefined {

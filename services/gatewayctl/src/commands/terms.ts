@@ -31,7 +31,7 @@ export function changedLimits(flags: TermFlags, limits: Partial<Limits> = {}) {
   };
 }
 
-/** The rules with the changes of flags; undefined without any. They are replaced as a whole, too. */
+/** The same for rules. */
 export function changedAccess({ models, accountLabels }: TermFlags, access?: Partial<AccessRules>) {
   if (models === undefined && accountLabels === undefined) return undefined;
   return {

@@ -37,7 +37,7 @@ export class EmbeddedLimitStore extends MemoryLimitStore implements Disposable {
   readonly #database: DatabaseSync;
   readonly #insert: StatementSync;
   readonly #delete: StatementSync;
-  /** Slots taken and returned in this turn of the event loop, which are written in one transaction. */
+  /** Slots taken and returned in this turn of the event loop: they are one transaction. */
   #unwritten: (Admission | ReturnedSlot)[] = [];
   /** Resolves when all of them are written. Never rejects. */
   #written: Promise<void> | undefined;
