@@ -22,7 +22,7 @@ export const areas: Readonly<Record<string, Area>> = {
       'libs/limits/src/{fallback-limits,heartbeats,kept-settles,own-admissions,partial-return,remote-answers}.ts',
     ],
     tests: [
-      'libs/limits/src/{fallback-limits,kept-settles,partial-return}.test.ts',
+      'libs/limits/src/{fallback-groups,fallback-limits,kept-settles,partial-return,remote-answers}.test.ts',
       'services/limiter/src/store/fallback-limit-store.test.ts',
     ],
   },

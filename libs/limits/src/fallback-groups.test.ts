@@ -1,0 +1,184 @@
+import { BudgetPeriod, CostKind, LimitName } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { ManualClock } from '@gateway/time';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Check } from './decide.ts';
+import { FallbackLimits } from './fallback-limits.ts';
+import { MemoryLimitStore } from './memory-limit-store.ts';
+
+const at = Date.parse('2026-11-20T11:00:00Z');
+const localDay = '2026-11-20';
+const group = {
+  key: 'g',
+  limits: {
+    requestsPerMinute: 6,
+    concurrentRequests: 4,
+    tokensPerDay: 100n,
+    budget: { amountMicros: 100n, period: BudgetPeriod.DAY },
+  },
+};
+
+/** Replicas of one remote that is in memory, and that each of them can lose. */
+async function replicasOf(count: number) {
+  const clock = new ManualClock(at);
+  const remote = new MemoryLimitStore({ clock, maxKeys: 1_000 });
+  const away = new Set<number>();
+  const open = async (position: number) => {
+    const unlessAway =
+      <A extends readonly unknown[], T>(call: (...args: A) => Promise<T>) =>
+      async (...args: A): Promise<T> => {
+        if (away.has(position)) throw new Error('away');
+        return call(...args);
+      };
+    const ignore = () => undefined;
+    const limits = new FallbackLimits({
+      remote: {
+        admit: unlessAway((check: Check) => remote.admit(check)),
+        reserve: unlessAway((reservation) => remote.reserve(reservation)),
+        renew: unlessAway((running) => remote.renew(running)),
+        settle: unlessAway((settlement) => remote.settle(settlement)),
+        heartbeat: unlessAway(async ({ admissions }) => {
+          remote.record(admissions);
+          return { replicas: count, position };
+        }),
+      },
+      ...{ group: 'test', clock, failureMode: 'local', localMaxMs: Infinity, leastReplicas: 1 },
+      ...{ maxKeys: 1_000, maxKept: 1_000, probeEveryMs: 50, mayForget: false, isOutage: () => true },
+      events: { away: ignore, back: ignore, decidedAlone: ignore },
+    });
+    await limits.start();
+    return limits;
+  };
+  const replicas = await Promise.all(Array.from({ length: count }, (_, position) => open(position)));
+  let requests = 0;
+  /** The id of an admitted request, or the limit that refused it. */
+  const admit = async (replica: number) => {
+    const requestId = `r${++requests}`;
+    const costKind = CostKind.REQUEST_AND_TOKENS;
+    const decision = await replicas[replica]?.admit({ key: 'k', group, requestId, costKind, limits: {} });
+    return decision?.refusal?.limit ?? requestId;
+  };
+  const settle = (replica: number, requestId: string | number, { tokens = 0, costMicros = 0 } = {}) =>
+    replicas[replica]?.settle({
+      ...{ key: 'k', limits: {}, group, requestId: `${requestId}`, localDay },
+      ...{ tokens, costMicros, ended: true },
+    });
+  const reserve = async (replica: number, requestId: string | number, costMicros: number) => {
+    const terms = { key: 'k', limits: {}, group, requestId: `${requestId}`, localDay, costMicros };
+    return (await replicas[replica]?.reserve(terms))?.limit;
+  };
+  const read = async () => {
+    const peeked = await remote.admit({ key: 'k', group, limits: {}, requestId: '', costKind: CostKind.REQUEST_ONLY });
+    const { requests: window, concurrency, tokens, budget } = peeked.groupStatus ?? {};
+    return {
+      slots: window && window.limit - window.remaining,
+      running: concurrency?.running,
+      tokens: tokens && Number(tokens.limit - tokens.remaining),
+      money: budget && [Number(budget.spentMicros), Number(budget.reservedMicros)],
+    };
+  };
+  const goAway = (...which: readonly number[]) => {
+    for (const each of which) away.add(each);
+  };
+  const comeBack = async () => {
+    away.clear();
+    await vi.advanceTimersByTimeAsync(100);
+  };
+  return { clock, replicas, admit, settle, reserve, read, goAway, comeBack };
+}
+
+describe('a group whose replicas lose the remote', () => {
+  beforeEach(() => {
+    vi.useFakeTimers();
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  it('has as many requests at a time as before, each replica its share', async () => {
+    const { admit, settle, goAway } = await replicasOf(2);
+    const running = await admit(0);
+    goAway(0, 1);
+    expect(await admit(0)).toBe('r2');
+    expect(await admit(0)).toBe(LimitName.CONCURRENCY);
+    expect([await admit(1), await admit(1)]).toEqual(['r4', 'r5']);
+    expect(await admit(1)).toBe(LimitName.CONCURRENCY);
+    await settle(0, running);
+    expect(await admit(0)).toBe('r7');
+  });
+
+  it('forgets places of requests that ended before', async () => {
+    const { admit, settle, goAway } = await replicasOf(2);
+    await settle(0, await admit(0));
+    await settle(0, await admit(0));
+    goAway(0);
+    expect(await admit(0)).toBe('r3');
+    expect(await admit(0)).toBe(LimitName.GROUP_REQUESTS_PER_MINUTE);
+  });
+
+  it('keeps what is renewed meanwhile, and gives the rest back after 15 seconds', async () => {
+    const { clock, replicas, admit, goAway } = await replicasOf(2);
+    const [kept, lost] = [await admit(0), await admit(0)];
+    goAway(0);
+    clock.advanceMs(14_999);
+    expect(await admit(0)).toBe(LimitName.CONCURRENCY);
+    await replicas[0]?.renew([{ key: 'k', groupKey: 'g', requestId: `${kept}`, inKey: false, inGroup: true }]);
+    clock.advanceMs(1);
+    expect(lost).toBe('r2');
+    expect(await admit(0)).toBe('r4');
+    expect(await admit(0)).toBe(LimitName.GROUP_REQUESTS_PER_MINUTE);
+  });
+
+  it('renews at the remote while that answers', async () => {
+    const { clock, replicas, admit, read } = await replicasOf(1);
+    const requestId = `${await admit(0)}`;
+    clock.advanceMs(14_000);
+    await replicas[0]?.renew([{ key: 'k', groupKey: 'g', requestId, inKey: false, inGroup: true }]);
+    clock.advanceMs(14_000);
+    expect((await read()).running).toBe(1);
+  });
+
+  it('goes on from what it had reserved and spent, and settles it when the remote is back', async () => {
+    const { admit, reserve, settle, read, goAway, comeBack } = await replicasOf(2);
+    const [one, two] = [await admit(0), await admit(0)];
+    expect(await reserve(0, one, 30)).toBeUndefined();
+    await settle(0, one, { tokens: 5, costMicros: 20 });
+    expect(await reserve(0, two, 25)).toBeUndefined();
+    expect(await read()).toMatchObject({ running: 1, tokens: 5, money: [20, 25] });
+    goAway(0, 1);
+    // Its share is half of the 80 that were left, and 25 of them are reserved.
+    const three = await admit(0);
+    expect(await reserve(0, three, 16)).toBe(LimitName.BUDGET);
+    expect(await reserve(0, three, 15)).toBeUndefined();
+    await settle(0, two, { tokens: 7, costMicros: 10 });
+    await settle(0, three, { costMicros: 15 });
+    await comeBack();
+    expect(await read()).toMatchObject({ running: 0, tokens: 12, money: [45, 0] });
+  });
+
+  it('takes back the slot and place of a request whose reservation the remote refuses', async () => {
+    const { admit, reserve, read, goAway } = await replicasOf(1);
+    expect(await reserve(0, await admit(0), 101)).toBe(LimitName.BUDGET);
+    expect(await read()).toMatchObject({ slots: 0, running: 0 });
+    goAway(0);
+    for (const request of ['r2', 'r3', 'r4', 'r5', LimitName.CONCURRENCY]) expect(await admit(0)).toBe(request);
+  });
+
+  it('hands over the slots that were taken meanwhile, without those of refused reservations', async () => {
+    const { admit, reserve, read, goAway, comeBack } = await replicasOf(1);
+    goAway(0);
+    expect([await admit(0), await admit(0)]).toEqual(['r1', 'r2']);
+    expect(await reserve(0, 'r2', 101)).toBe(LimitName.BUDGET);
+    await comeBack();
+    expect((await read()).slots).toBe(1);
+  });
+
+  it('needs the consent of its share and of the remote until the other replicas are back', async () => {
+    const { admit, settle, goAway, comeBack } = await replicasOf(2);
+    goAway(0, 1);
+    for (const replica of [0, 1]) await settle(replica, await admit(replica));
+    await comeBack();
+    // Shares of 3 slots and of 2 places, with one slot each taken.
+    expect([await admit(0), await admit(0)]).toEqual(['r3', 'r4']);
+    expect(await admit(0)).toBe(LimitName.GROUP_REQUESTS_PER_MINUTE);
+  });
+});

@@ -1,0 +1,113 @@
+import { create } from '@bufbuild/protobuf';
+import { BudgetPeriod, CostKind, LimitStatusSchema } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { describe, expect, it } from 'vitest';
+import type { Check, Decision } from './decide.ts';
+import { placesIn, reservedIn, slotsIn, totalsAfter, totalsIn } from './remote-answers.ts';
+import { budgetSpan, daySpan } from './span.ts';
+
+const localDay = '2026-11-20';
+const budget = { amountMicros: 100n, period: BudgetPeriod.WEEK };
+const week = budgetSpan(BudgetPeriod.WEEK, localDay);
+const check = (more: Partial<Check>): Check => ({
+  key: 'k',
+  requestId: 'r',
+  costKind: CostKind.REQUEST_AND_TOKENS,
+  ...more,
+});
+const group = { key: 'g', limits: { requestsPerMinute: 9, concurrentRequests: 5, tokensPerDay: 50n, budget } };
+const decision: Decision = {
+  status: create(LimitStatusSchema, { localDay, requests: { limit: 2 }, tokens: { limit: 100n, remaining: 60n } }),
+  groupStatus: create(LimitStatusSchema, {
+    localDay,
+    requests: { limit: 9 },
+    tokens: { limit: 50n, remaining: 20n },
+    budget: { ...budget, spentMicros: 70n, reservedMicros: 5n },
+  }),
+};
+
+describe('what a replica learns from an answer', () => {
+  it('is how much of the day and of the budget is used, of the key and of its group', () => {
+    expect(totalsIn(check({ limits: { tokensPerDay: 100n }, group }), decision)).toEqual([
+      { counter: { key: 'k', groupKey: 'g', span: daySpan(localDay) }, total: 40 },
+      { counter: { key: 'g', groupKey: undefined, span: daySpan(localDay) }, total: 30 },
+      { counter: { key: 'g', groupKey: undefined, span: week }, total: 70 },
+    ]);
+    const { status } = decision;
+    expect(totalsIn(check({ limits: { tokensPerDay: 100n } }), { status })).toEqual([
+      { counter: { key: 'k', groupKey: undefined, span: daySpan(localDay) }, total: 40 },
+    ]);
+  });
+
+  it('is nothing of a group whose state the answer lacks, nor of limits that are not set', () => {
+    expect(totalsIn(check({ limits: {}, group }), { status: create(LimitStatusSchema, { localDay }) })).toEqual([]);
+    const withBudget = create(LimitStatusSchema, { localDay, budget: { spentMicros: 7n } });
+    expect(totalsIn(check({ limits: {} }), { status: withBudget })).toEqual([]);
+    expect(totalsIn(check({ limits: { budget } }), { status: withBudget })).toMatchObject([{ total: 7 }]);
+  });
+
+  it('is which slots the request took', () => {
+    const slot = { requestId: 'r', ageMs: 0 };
+    expect(slotsIn(check({ limits: { requestsPerMinute: 2 }, group }), decision)).toEqual([
+      { key: 'k', groupKey: 'g', ...slot },
+      { key: 'g', groupKey: undefined, ...slot },
+    ]);
+    const status = create(LimitStatusSchema, { localDay });
+    expect(slotsIn(check({ group }), { ...decision, status })).toEqual([{ key: 'g', groupKey: undefined, ...slot }]);
+    expect(slotsIn(check({}), { status })).toEqual([]);
+  });
+});
+
+describe('what a request holds', () => {
+  const limits = { concurrentRequests: 3 };
+  it.each([
+    ['a place of its key', { limits }, { groupKey: undefined, inKey: true, inGroup: false }],
+    ['one of its group', { group }, { groupKey: 'g', inKey: false, inGroup: true }],
+    ['one of both', { limits, group }, { groupKey: 'g', inKey: true, inGroup: true }],
+  ])('is %s', (_what, terms, place) => {
+    expect(placesIn(check(terms))).toEqual([{ key: 'k', requestId: 'r', ...place }]);
+  });
+
+  it('is no place without a limit, or if it costs no tokens', () => {
+    expect(placesIn(check({ limits: { requestsPerMinute: 1 }, group: { key: 'g' } }))).toEqual([]);
+    expect(placesIn(check({ limits, group, costKind: CostKind.REQUEST_ONLY }))).toEqual([]);
+  });
+
+  it('is what it reserved, in the budget of its group or else of its key', () => {
+    const reservation = { key: 'k', requestId: 'r', localDay, costMicros: 4 };
+    const held = { key: 'k', requestId: 'r', inKey: false, inGroup: false };
+    const reserved = { micros: 4, span: week };
+    expect(reservedIn({ ...reservation, group })).toEqual({ ...held, groupKey: 'g', reserved });
+    expect(reservedIn({ ...reservation, limits: { budget } })).toEqual({ ...held, groupKey: undefined, reserved });
+    expect(reservedIn({ ...reservation, group: { key: 'g' } }).reserved).toBeUndefined();
+  });
+});
+
+describe('what a replica learns from a settle', () => {
+  const settlement = { key: 'k', requestId: 'r', localDay, tokens: 3 };
+  const ofKey = { counter: { key: 'k', groupKey: undefined, span: daySpan(localDay) }, total: 11 };
+
+  it('is the total of the key, once it includes the ledger', () => {
+    expect(totalsAfter(settlement, { usedTokens: 11, isLoaded: true })).toEqual([ofKey]);
+    expect(totalsAfter(settlement, { usedTokens: 11, isLoaded: false })).toEqual([]);
+  });
+
+  it('is nothing of a key whose tokens are not counted', () => {
+    const counted = { ...settlement, limits: { tokensPerDay: 5n } };
+    expect(totalsAfter(counted, { usedTokens: 11, isLoaded: true })).toEqual([ofKey]);
+    expect(totalsAfter({ ...settlement, limits: {} }, { usedTokens: 11, isLoaded: true })).toEqual([]);
+  });
+
+  it('is the day and the budget of the group, where it has them', () => {
+    const totals = { usedTokens: 11, isLoaded: false, groupUsedTokens: 20, groupSpentMicros: 30 };
+    expect(totalsAfter({ ...settlement, group }, totals)).toEqual([
+      { counter: { key: 'g', span: daySpan(localDay) }, total: 20 },
+      { counter: { key: 'g', span: week }, total: 30 },
+    ]);
+    expect(totalsAfter({ ...settlement, group: { key: 'g', limits: {} } }, totals)).toEqual([]);
+    expect(totalsAfter({ ...settlement, group }, { usedTokens: 11, isLoaded: false })).toEqual([]);
+    expect(totalsAfter({ ...settlement, group }, { ...totals, isLoaded: true })[0]).toMatchObject({
+      counter: { key: 'k', groupKey: 'g' },
+      total: 11,
+    });
+  });
+});
