@@ -49,7 +49,8 @@ export function generate(request: AdmittedRequest, peers: EndpointPeers, generat
   const attempts = { ...plan, requestId, token, model, affinityKey, caller, signal, logEntry, execute, recorder };
   const run = () =>
     deliver(runAttempts(attempts, peers), request, peers, { affinityKey, answerKeysOf, onFailed, recorder });
-  const reserving = reserveCost(request, { body, dialect, model }, peers);
+  const reserving =
+    token.group?.limits?.budget === undefined ? undefined : reserveCost(request, { body, dialect, model }, peers);
   return reserving === undefined ? run() : reserving.then(run);
 }
 
