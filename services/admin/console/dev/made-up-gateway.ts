@@ -9,6 +9,7 @@ import {
 import { AccountService } from '@gateway/proto/admin/v1/account_service_pb.js';
 import { AuditService } from '@gateway/proto/admin/v1/audit_service_pb.js';
 import { ConfigurationService } from '@gateway/proto/admin/v1/configuration_service_pb.js';
+import { GroupService } from '@gateway/proto/admin/v1/group_service_pb.js';
 import { OperatorService } from '@gateway/proto/admin/v1/operator_service_pb.js';
 import { PersonService } from '@gateway/proto/admin/v1/person_service_pb.js';
 import { PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
@@ -20,6 +21,7 @@ import { UsageService } from '@gateway/proto/admin/v1/usage_service_pb.js';
 import { accountService } from './made-up/accounts.ts';
 import { auditService } from './made-up/audit.ts';
 import { configurationService } from './made-up/configuration.ts';
+import { groupService } from './made-up/groups.ts';
 import { operatorService } from './made-up/operators.ts';
 import { personService } from './made-up/people.ts';
 import { poolService } from './made-up/pools.ts';
@@ -53,6 +55,7 @@ function services(router: ConnectRouter): void {
   router.service(AccountService, accountService);
   router.service(RequestService, requestService);
   router.service(TokenService, tokenService);
+  router.service(GroupService, groupService);
   router.service(UsageService, usageService);
   router.service(AuditService, auditService);
   router.service(OperatorService, operatorService);
