@@ -22,7 +22,7 @@ const others = [
   ...['token list', 'token show', 'account list', 'pool status', 'pool explain', 'class list'],
   ...['request show', 'request list', 'request tail', 'usage report', 'usage export'],
   ...['config show', 'config check', 'system status', 'system replicas', 'operator list', 'audit list'],
-  ...['group list', 'group show', 'person list', 'person show', 'token print'],
+  ...['group list', 'group show', 'alert list', 'alert test', 'person list', 'person show', 'token print'],
   // They have suites of their own, with a database to migrate, usage to repair, and people.
   ...['migrate', 'usage reconcile', 'usage replay-dead-letters'],
   ...['person end-sessions', 'person disable', 'person enable'],

@@ -51,6 +51,9 @@ export type OAuthCredential = Extract<Credential, { readonly kind: 'oauth' }>;
 /** Prices of tokens. Undefined: no prices are configured. */
 export type Prices = GatewayConfig['prices'];
 
+/** Where warnings are sent. */
+export type AlertReceiver = GatewayConfig['alerts'][number];
+
 /** A model that the gateway defines. */
 export type ClassConfig = GatewayConfig['classes'][number];
 /**

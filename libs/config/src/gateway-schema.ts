@@ -1,8 +1,9 @@
 import { z } from 'zod';
+import { alertsSchema } from './alerts-schema.ts';
 import { pricesSchema } from './prices-schema.ts';
 import { Secret } from './secret.ts';
 import { settingsSchema, toSettings } from './settings-schema.ts';
-import { isLoopback } from './transport-settings.ts';
+import { tokenUrl } from './token-url.ts';
 
 /*
  * The schema of `gateway.yaml`, and the types that services use: keys become camelCase, defaults
@@ -15,13 +16,6 @@ const secretText = z
   .string()
   .min(1, 'must not be empty')
   .regex(/^[\x21-\x7e]*$/, 'must be visible ASCII without spaces');
-
-const tokenUrl = z
-  .string()
-  .refine(
-    isTokenUrl,
-    'must be a URL that starts with https://, without a user name; http:// is allowed for addresses of this machine only',
-  );
 
 /**
  * A refresh token. The provider's token endpoint exchanges it for short-lived access tokens.
@@ -45,13 +39,6 @@ const oauthCredential = z
     refreshToken: new Secret(refresh_token),
     scopes,
   }));
-
-/** Refresh tokens are only sent encrypted, and no part of the URL is a secret. */
-export function isTokenUrl(text: string): boolean {
-  const url = URL.parse(text);
-  if (url === null || url.username !== '' || url.password !== '' || url.hash !== '') return false;
-  return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname.replace(/^\[|\]$/g, '')));
-}
 
 /**
  * The capabilities of a pool's models where they differ from the adapter's own tables. A trait that
@@ -223,15 +210,17 @@ export const gatewayFileSchema = z
     accounts: z.array(accountSchema).prefault([]),
     classes: z.record(name, modelClass).prefault({}),
     prices: pricesSchema.optional(),
+    alerts: alertsSchema.prefault([]),
     settings: settingsSchema.prefault({}),
   })
-  .transform(({ pools, accounts, classes, prices, settings }) => ({
+  .transform(({ pools, accounts, classes, prices, alerts, settings }) => ({
     // Keeps the order of the file, which is the order of the public listing.
     pools: Object.entries(pools).map(([name, pool]) => ({ name, ...pool })),
     accounts,
     // Keeps the order of the file. Clients send the id as `model`: "gateway/sterk".
     classes: Object.entries(classes).map(([name, modelClass]) => ({ id: `gateway/${name}`, ...modelClass })),
     prices,
+    alerts,
     settings: toSettings(settings),
   }));
 

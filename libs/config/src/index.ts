@@ -15,9 +15,10 @@ export {
 export { checkGatewayText, type GatewayText } from './gateway-check.ts';
 export type * from './gateway-config.ts';
 export { followGatewayFile, loadGatewayFile, parseGatewayFile } from './gateway-file.ts';
-export { gatewayJsonSchema, isTokenUrl, poolFormats } from './gateway-schema.ts';
+export { gatewayJsonSchema, poolFormats } from './gateway-schema.ts';
 export { answeringInTime, makePrivateDatabase, makePrivateFile, narrowMode, openFolder } from './open-folder.ts';
 export { Secret } from './secret.ts';
 export { type SettingRead, settingsPath, settingsRead } from './settings-read.ts';
+export { isTokenUrl } from './token-url.ts';
 export { checkListeners, isLoopback, type Proxies, readProxies, readTlsFiles } from './transport-settings.ts';
 export { changesBetween, type WrittenGateway } from './written-gateway.ts';

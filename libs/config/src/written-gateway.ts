@@ -52,7 +52,7 @@ type Part = readonly [path: string, value: unknown];
 
 /**
  * The parts that are added and removed as a whole: a pool, an account, a class, the price of a
- * model.
+ * model, a receiver.
  */
 function partsOf(value: unknown): readonly Part[] {
   return Object.entries(Object(value)).flatMap(([section, content]): readonly Part[] => {
@@ -70,7 +70,8 @@ function namedParts(list: readonly unknown[]): readonly Part[] {
     const { pool, name, model, from } = Object(part) as Readonly<Record<string, unknown>>;
     // A model has a price for each day from which one applies.
     const price = from === undefined ? model : `${model} from ${from}`;
-    return [String(price ?? (name === undefined ? index : `${pool}/${name}`)), part];
+    const ofPool = pool === undefined ? name : `${pool}/${name}`;
+    return [String(price ?? (name === undefined ? index : ofPool)), part];
   });
 }
 
@@ -90,17 +91,24 @@ function shown(value: unknown): string {
   return withoutUser(typeof value === 'string' ? value : (JSON.stringify(value) ?? ''));
 }
 
-/** Replaces a credential's secrets with `Secret` objects, unless they are references. */
+/**
+ * Replaces the secrets of credentials and of receivers with `Secret` objects, unless they are
+ * references.
+ */
 function withSecrets(value: unknown, path: readonly PropertyKey[]): unknown {
   if (Array.isArray(value)) return value.map((part, index) => withSecrets(part, [...path, index]));
   if (typeof value === 'object' && value !== null) {
     return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, withSecrets(part, [...path, key])]));
   }
-  const isSecret = path.includes('credential') && secretKeys.includes(String(path.at(-1)));
+  const key = String(path.at(-1));
+  const isSecret =
+    (path.includes('credential') && secretKeys.includes(key)) ||
+    (path[0] === 'alerts' && receiverSecretKeys.includes(key));
   return isSecret && !reference.test(String(value)) ? new Secret(String(value)) : value;
 }
 
 const secretKeys = ['bearer', 'api_key', 'client_secret', 'refresh_token'];
+const receiverSecretKeys = ['url', 'secret'];
 const reference = /^\$\{[A-Za-z_][A-Za-z0-9_]*\}$/;
 
 /**
@@ -120,13 +128,14 @@ function textWithout(secrets: readonly string[], text: string, document: Documen
 
 const leftOut = '[redacted]';
 
-/** An account may have been commented out. */
+/** An account or a receiver may have been commented out. */
 function withoutCommentedSecrets(line: string): string {
   const start = line.indexOf('#');
   return start < 0 ? line : line.slice(0, start) + line.slice(start).replace(commentedSecret, `$1 ${leftOut}`);
 }
 
-const commentedSecret = /(\b(?:bearer|api_key|client_secret|refresh_token)["']?\s*:)\s*(?!["']?\$\{)[^\s,}]+/g;
+const commentedSecret =
+  /(\b(?:bearer|api_key|client_secret|refresh_token|secret|url)["']?\s*:)\s*(?!["']?\$\{)[^\s,}]+/g;
 
 /** A URL may contain a password. */
 function withoutUser(text: string): string {

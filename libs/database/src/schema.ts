@@ -37,6 +37,7 @@ export interface Database {
   readonly operators: OperatorsTable;
   readonly operator_sessions: OperatorSessionsTable;
   readonly admin_keys: AdminKeysTable;
+  readonly alerts: AlertsTable;
 }
 
 /** An open database. Disposing it closes its connections. */
@@ -276,6 +277,36 @@ export interface OperatorsTable {
   readonly disabled_at_ms: number | null;
   /** Each change adds one. */
   readonly revision: number;
+}
+
+export type StoredAlertState = 'waiting' | 'sent' | 'failed';
+
+/** Warnings, one row for each message to a receiver. Receiver, cause and period are unique. */
+export interface AlertsTable {
+  readonly alert_id: string;
+  /** The name of a receiver in gateway.yaml. */
+  readonly receiver: string;
+  /** "budget:<group>:80" */
+  readonly cause: string;
+  /** "2026-11-27", "month 2026-11-01" */
+  readonly period: string;
+  readonly kind: string;
+  readonly subject: string;
+  readonly text: string;
+  /** The path of a page of the console. */
+  readonly link: string;
+  /** A JSON object with the numbers in the text. */
+  readonly details: string;
+  readonly state: StoredAlertState;
+  /** Attempts that began. */
+  readonly attempts: number;
+  /** What was answered last. Empty: nothing yet. */
+  readonly answer: string;
+  readonly created_at_ms: number;
+  /** When the next attempt is due, and when the claim of a running one ends. */
+  readonly due_at_ms: number;
+  /** Null while it waits. */
+  readonly ended_at_ms: number | null;
 }
 
 /** Secrets that all replicas of the admin service share. */

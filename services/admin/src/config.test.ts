@@ -16,6 +16,8 @@ describe('the settings', () => {
     expect(readAdminConfig({})).toEqual({
       names: { host: '127.0.0.1', allowedHosts: [], publicUrl: undefined },
       trustedProxies: [],
+      alertIntervalMs: 60_000,
+      proxies: { httpsProxy: '', httpProxy: '', noProxy: ',localhost,127.0.0.1,::1' },
       adminToken: undefined,
       allowsDevelopmentSecrets: false,
       sessionIdleMs: 12 * 3_600_000,

@@ -5,6 +5,7 @@ import {
   type EnvReader,
   isTokenUrl,
   readAllowsDevelopmentSecrets,
+  readProxies,
   readSettings,
   Secret,
 } from '@gateway/config';
@@ -65,7 +66,7 @@ function adminSettings(reader: EnvReader) {
     },
     // ADMIN_TRUSTED_PROXIES (none): proxies whose X-Forwarded-For and X-Forwarded-Proto are
     // trusted.
-    trustedProxies: readProxies(reader),
+    trustedProxies: readTrustedProxies(reader),
     // ADMIN_TOKEN (none): the token of the operator "admin", while there is no other operator.
     adminToken: readAdminToken(reader),
     allowsDevelopmentSecrets: readAllowsDevelopmentSecrets(reader),
@@ -78,6 +79,10 @@ function adminSettings(reader: EnvReader) {
     oidcSessionMs: reader.integer('OIDC_SESSION_HOURS', 8, { min: 1, max: 168 }) * 3_600_000,
     // AUDIT_RETENTION_DAYS (400): rows of the audit log are removed after this time; 0 keeps all.
     auditRetentionDays: reader.integer('AUDIT_RETENTION_DAYS', 400, { min: 0, max: 36_500 }),
+    // ALERT_INTERVAL_SECONDS (60): how often causes of warnings are looked for.
+    alertIntervalMs: reader.integer('ALERT_INTERVAL_SECONDS', 60, { min: 1, max: 3_600 }) * 1_000,
+    // HTTPS_PROXY, HTTP_PROXY, NO_PROXY (none): the proxy to the receivers of warnings.
+    proxies: readProxies(reader),
     oidc: readOidc(reader, publicUrl),
   };
 }
@@ -169,7 +174,7 @@ function readOrigin(reader: EnvReader, name: string): string | undefined {
   return url?.origin;
 }
 
-function readProxies(reader: EnvReader): readonly string[] {
+function readTrustedProxies(reader: EnvReader): readonly string[] {
   const proxies = entriesOf(reader.string('ADMIN_TRUSTED_PROXIES', ''));
   const wrong = proxies.filter((text) => {
     const [, address = '', bits] = /^([^/]*)(?:\/(\d+))?$/.exec(text) ?? [];

@@ -13,6 +13,7 @@ import type { Client } from '@gateway/rpc';
 import type { Logger } from '@gateway/telemetry';
 import type { Clock } from '@gateway/time';
 import type { AuditTrail } from './access/audit-trail.ts';
+import type { AlertSender } from './alerts/alert-sender.ts';
 
 /** Clients of the other services, and the admin ports of all replicas. */
 export interface AdminPeers extends Omit<ReturnType<typeof peersOf>, 'limiter'> {
@@ -87,6 +88,7 @@ export interface AdminParts {
   readonly peers: AdminPeers;
   readonly database: GatewayDatabase;
   readonly audit: AuditTrail;
+  readonly sender: AlertSender;
   readonly clock: Clock;
   readonly logger: Logger;
 }

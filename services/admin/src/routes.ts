@@ -1,5 +1,6 @@
 import type { ConnectRouter } from '@connectrpc/connect';
 import { AccountService } from '@gateway/proto/admin/v1/account_service_pb.js';
+import { AlertService } from '@gateway/proto/admin/v1/alert_service_pb.js';
 import { AuditService } from '@gateway/proto/admin/v1/audit_service_pb.js';
 import { ConfigurationService } from '@gateway/proto/admin/v1/configuration_service_pb.js';
 import { GroupService } from '@gateway/proto/admin/v1/group_service_pb.js';
@@ -15,6 +16,7 @@ import type { OperatorStore } from './access/operators.ts';
 import type { FigureReader } from './figures/figure-reader.ts';
 import type { AdminParts } from './parts.ts';
 import { accountService } from './rpc/account-service.ts';
+import { alertService } from './rpc/alert-service.ts';
 import { auditService } from './rpc/audit-service.ts';
 import { configurationService } from './rpc/configuration-service.ts';
 import { groupService } from './rpc/group-service.ts';
@@ -55,5 +57,6 @@ export function operationRoutes(parts: AdminParts, operators: OperatorStore) {
     router.service(UsageService, usageService(parts));
     router.service(OperatorService, operatorService(parts, operators));
     router.service(AuditService, auditService(parts));
+    router.service(AlertService, alertService(parts));
   };
 }

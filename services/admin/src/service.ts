@@ -20,6 +20,9 @@ import { PersonRules } from './access/person-rules.ts';
 import { Refusals } from './access/refusals.ts';
 import { SessionStore } from './access/sessions.ts';
 import { SignIn, SignInCounter } from './access/sign-in.ts';
+import { AlertLoop } from './alerts/alert-loop.ts';
+import { AlertSender } from './alerts/alert-sender.ts';
+import { AlertStore } from './alerts/alert-store.ts';
 import { type AdminConfig, readAdminProcessConfig } from './config.ts';
 import { exportRoutes } from './exports/export-routes.ts';
 import { FigureReader } from './figures/figure-reader.ts';
@@ -87,8 +90,14 @@ export function createAdminService(
     return [oidcRoutes({ ...pages, rate, signIn, signIns, devicePages, logger }), devicePages.routes()];
   };
 
-  const parts: AdminParts = { peers, database, audit: new AuditTrail(database, clock, logger), clock, logger };
+  const sender = new AlertSender({ proxies: config.proxies, publicUrl: config.names.publicUrl, clock });
+  const audit = new AuditTrail(database, clock, logger);
+  const parts: AdminParts = { peers, database, audit, sender, clock, logger };
   const figures = new FigureReader({ peers, clock, logger });
+  const alerts = new AlertLoop({
+    ...{ peers, figures, store: new AlertStore(database, clock), sender, clock, logger, metrics },
+    intervalMs: config.alertIntervalMs,
+  });
   const adminApp = createApp({
     ...config,
     refusals,
@@ -112,6 +121,7 @@ export function createAdminService(
     adminApp,
     async start() {
       figures.start();
+      alerts.start();
       const { auditRetentionDays: retentionDays } = config;
       tending = tendAuditLog({ database, clock, logger, retentionDays, signal: stopping.signal });
       await ensureFirst().catch((err) => logger.warn({ err }, 'the first operator could not be created yet'));
@@ -122,6 +132,8 @@ export function createAdminService(
     async [Symbol.asyncDispose]() {
       stopping.abort();
       await tending;
+      await alerts[Symbol.asyncDispose]();
+      await sender[Symbol.asyncDispose]();
       await figures[Symbol.asyncDispose]();
     },
   };

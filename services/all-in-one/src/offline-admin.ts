@@ -3,9 +3,10 @@ import { createRouterTransport, type Interceptor, type Transport } from '@connec
 import { AuditTrail } from '@gateway/admin/access/audit-trail';
 import { callerKey } from '@gateway/admin/access/caller';
 import { OperatorStore } from '@gateway/admin/access/operators';
+import { AlertSender } from '@gateway/admin/alerts/alert-sender';
 import type { AdminParts } from '@gateway/admin/parts';
 import { operationRoutes } from '@gateway/admin/routes';
-import { checkAll, type Environment } from '@gateway/config';
+import { checkAll, type Environment, readProxies, readSettings } from '@gateway/config';
 import type { GatewayDatabase } from '@gateway/database';
 import type { IdentityConfig } from '@gateway/identity/config';
 import { hashKeyOf } from '@gateway/identity/hashing/hash-key';
@@ -111,6 +112,7 @@ async function openParts(
   // A command prints results. Another command shows what a service logs, such as unused accounts.
   const runtime = { logger: createLogger('gatewayctl', 'silent'), metrics: new Metrics() };
   const gateway = readGatewayConfig(env);
+  const proxies = readSettings(env, readProxies);
   const broker = createPoolBrokerService({ gateway, credentials }, runtime, {
     store: new MemoryPoolStore(systemClock),
     database,
@@ -143,6 +145,7 @@ async function openParts(
     },
     database,
     audit: new AuditTrail(database, systemClock, logger),
+    sender: stack.use(new AlertSender({ proxies, publicUrl: undefined, clock: systemClock })),
     clock: systemClock,
     logger,
   };

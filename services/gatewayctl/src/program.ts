@@ -108,6 +108,10 @@ const groups: Readonly<Record<string, Group>> = {
     summary: 'Manages operators, who can sign in.',
     load: async (context) => (await import('./commands/operator.ts')).operatorCommand(context),
   },
+  alert: {
+    summary: 'Shows warnings that were sent, and tests their receivers.',
+    load: async (context) => (await import('./commands/alert.ts')).alertCommand(context),
+  },
   audit: {
     summary: 'Shows who changed what.',
     load: async (context) => (await import('./commands/audit.ts')).auditCommand(context),

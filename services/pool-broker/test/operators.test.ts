@@ -240,12 +240,13 @@ prices:
       above_tokens: { tokens: 200000, input: 2.5, output: 15 }
 `;
 
-  async function brokerOnFile() {
+  async function brokerOnFile(written = text) {
     const folder = mkdtempSync(join(tmpdir(), 'operators-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const path = join(folder, 'gateway.yaml');
-    writeFileSync(path, text);
-    const broker = await brokerOn({ gateway: loadGatewayFile(path, { KEY: 'sk-of-environment' }) });
+    writeFileSync(path, written);
+    const env = { KEY: 'sk-of-environment', HOOK: 'https://hooks.example/of-environment' };
+    const broker = await brokerOn({ gateway: loadGatewayFile(path, env) });
     const file = async () => (await broker.operator.getGatewayFile({})).file ?? expect.fail();
     return { ...broker, path, file };
   }
@@ -307,6 +308,20 @@ prices:
       changes: ['~ accounts["responses/b"].credential.bearer: may be another secret; secrets are not compared'],
     });
     await expect(operator.checkGatewayFile({ text: ' '.repeat(1_048_577) })).rejects.toMatchObject(invalid(/^text: /));
+  });
+
+  it('gives the receivers of warnings to the admin service, and shows no secret of them', async () => {
+    const { operator, file } = await brokerOnFile(`${text}
+alerts:
+  - { name: ops, format: slack, url: "\${HOOK}" }
+  - { name: pager, format: json, url: "https://hooks.example/canary", kinds: [pool] }
+`);
+    const { receivers } = await operator.listAlertReceivers({});
+    expect(receivers).toMatchObject([
+      { name: 'ops', format: AlertFormat.SLACK, url: 'https://hooks.example/of-environment', secret: '' },
+      { name: 'pager', format: AlertFormat.JSON, url: 'https://hooks.example/canary', kinds: ['pool'] },
+    ]);
+    expect((await file()).text).not.toMatch(/hooks\.example/);
   });
 
   it('is what is built in where there is no file', async () => {

@@ -13,6 +13,7 @@ import * as adminKeys from './20261124060000-admin-keys.ts';
 import * as groups from './20261127090000-groups.ts';
 import * as cost from './20261127091000-cost.ts';
 import * as people from './20261127093000-people.ts';
+import * as alerts from './20261127120000-alerts.ts';
 
 /**
  * All migrations by name; the leading timestamp determines their order. A migration that has run
@@ -34,4 +35,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '20261127090000-groups': groups,
   '20261127091000-cost': cost,
   '20261127093000-people': people,
+  '20261127120000-alerts': alerts,
 };

@@ -9,6 +9,7 @@ import { ManualClock } from '@gateway/time';
 import { expect, onTestFinished } from 'vitest';
 import { AuditTrail } from '../access/audit-trail.ts';
 import { callerKey } from '../access/caller.ts';
+import { AlertSender } from '../alerts/alert-sender.ts';
 import type { AdminParts, AdminPeers } from '../parts.ts';
 
 export const startMs = Date.parse('2026-11-23T10:00:00Z');
@@ -34,7 +35,11 @@ export async function rpcWorld<S extends DescService>(
   onTestFinished(() => opened[Symbol.asyncDispose]());
   const clock = new ManualClock(startMs);
   const audit = new AuditTrail(database, clock);
-  const parts = { peers: peers as AdminPeers, database, audit, clock, logger: createLogger('admin', 'silent') };
+  const proxies = { httpsProxy: '', httpProxy: '', noProxy: '' };
+  const sender = new AlertSender({ proxies, publicUrl: undefined, clock });
+  onTestFinished(() => sender[Symbol.asyncDispose]());
+  const logger = createLogger('admin', 'silent');
+  const parts = { peers: peers as AdminPeers, database, audit, sender, clock, logger };
   const caller = { kind: 'operator', operatorId: 'o1', name: 'ada', role: Role.OPERATOR, address: '' } as const;
   const transport = createRouterTransport((router) => router.service(service, create(parts)), {
     router: { interceptors: [(next) => (request) => next(withCaller(request))] },

@@ -68,6 +68,7 @@ describe('the permissions', () => {
       'UsageService.ReplayDeadLetters',
     ]);
     expect(namesFor(operator(Role.ADMIN), operator(Role.OPERATOR))).toEqual([
+      'AlertService.TestAlert',
       'AuditService.ListAudit',
       'ConfigurationService.CheckConfiguration',
       'OperatorService.CreateOperator',

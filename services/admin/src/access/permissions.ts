@@ -1,5 +1,6 @@
 import type { DescMethod, DescService } from '@bufbuild/protobuf';
 import { AccountService } from '@gateway/proto/admin/v1/account_service_pb.js';
+import { AlertService } from '@gateway/proto/admin/v1/alert_service_pb.js';
 import { AuditService } from '@gateway/proto/admin/v1/audit_service_pb.js';
 import { ConfigurationService } from '@gateway/proto/admin/v1/configuration_service_pb.js';
 import { GroupService } from '@gateway/proto/admin/v1/group_service_pb.js';
@@ -37,6 +38,10 @@ const permissions: ReadonlyMap<DescMethod, Permission> = new Map([
   }),
   ...of(AuditService, {
     listAudit: ADMIN,
+  }),
+  ...of(AlertService, {
+    listAlerts: VIEWER,
+    testAlert: ADMIN,
   }),
   ...of(TokenService, {
     listTokens: VIEWER,

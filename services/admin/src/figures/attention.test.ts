@@ -18,22 +18,52 @@ const counted = (counts: Partial<Record<CountedFigure, number>>) => ({
   counted: (figure: CountedFigure) => new Map([['', counts[figure] ?? 0]]),
 });
 
+const calm: Situation = {
+  nowMs,
+  replicas: [],
+  history: counted({}),
+  accounts: [],
+  forecasts: [],
+  pauses: [],
+  deadLetters: 0,
+  longestCertificateSeconds: new Map([['10.0.0.1:9090', 90 * 86_400]]),
+};
+
 function attention(situation: Partial<Situation>) {
-  const found = attentionOf({
-    nowMs,
-    replicas: [],
-    history: counted({}),
-    accounts: [],
-    forecasts: [],
-    pauses: [],
-    deadLetters: 0,
-    longestCertificateSeconds: new Map([['10.0.0.1:9090', 90 * 86_400]]),
-    ...situation,
-  });
+  const found = attentionOf({ ...calm, ...situation });
   return found.map(({ severity, text, link }) => `${Severity[severity]} ${text} ${link}`);
 }
 
 describe('attention', () => {
+  it('has a kind and a subject that stay the same as long as the cause lasts', () => {
+    const causes = (situation: Partial<Situation>) =>
+      attentionOf({ ...calm, ...situation }).map(({ kind, subject }) => [kind, subject]);
+    const failing = (inARow: number) => ({
+      accounts: [
+        account('a', AccountState.AVAILABLE, { lastError: { result: AttemptResult.SERVER_ERROR, inARow } }),
+        account('b', AccountState.DISABLED, { note: `refused ${inARow} times` }),
+        account('c', AccountState.AVAILABLE),
+      ],
+    });
+    expect(causes(failing(3))).toEqual([
+      ['account_failing', 'p/a'],
+      ['account_out_of_service', 'p/b'],
+    ]);
+    expect(causes(failing(9))).toEqual(causes(failing(3)));
+    const refusals = (poolExhausted: number) => ({
+      accounts: [account('a', AccountState.AVAILABLE)],
+      history: { counted: () => new Map([['p', poolExhausted]]) },
+    });
+    expect(causes(refusals(2)).at(-1)).toEqual(['pool_exhausted', 'p']);
+    expect(causes(refusals(7))).toEqual(causes(refusals(2)));
+    const ending = (minutes: number) => ({
+      accounts: [account('a', AccountState.AVAILABLE)],
+      forecasts: [create(QuotaForecastSchema, { pool: 'p', outlook: QuotaOutlook.ENDS, endsAt: inMinutes(minutes) })],
+    });
+    expect(causes(ending(30))).toEqual([['pool_ending', 'p']]);
+    expect(causes(ending(20))).toEqual(causes(ending(30)));
+  });
+
   it('is nothing while all is well', () => {
     const metrics = 'gateway_backend_up{backend="redis"} 1\ngateway_limiter_store_away 0\ngateway_ledger_lag_seconds 3';
     const accounts = [account('a', AccountState.AVAILABLE), account('b', AccountState.COOLING)];

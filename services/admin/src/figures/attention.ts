@@ -28,6 +28,10 @@ export interface Situation {
 }
 
 interface Finding {
+  /** Kind and subject are the same as long as the cause lasts. */
+  readonly kind: string;
+  /** Absent: the whole gateway. */
+  readonly subject?: string;
   readonly urgent?: boolean;
   readonly text: string;
   /** The page with more details. */
@@ -40,8 +44,8 @@ const minuteMs = 60_000;
 export function attentionOf(situation: Situation): readonly Attention[] {
   const findings = rules.flatMap((rule) => rule(situation));
   const inOrder = [...findings.filter(({ urgent }) => urgent), ...findings.filter(({ urgent }) => !urgent)];
-  return inOrder.map(({ urgent, text, link = '/system' }) =>
-    create(AttentionSchema, { severity: urgent ? Severity.CRITICAL : Severity.WARNING, text, link }),
+  return inOrder.map(({ urgent, link = '/system', ...finding }) =>
+    create(AttentionSchema, { ...finding, severity: urgent ? Severity.CRITICAL : Severity.WARNING, link }),
   );
 }
 
@@ -67,9 +71,10 @@ function replicasThatAreNotReady({ replicas }: Situation): readonly Finding[] {
     const away = all.filter(({ problem }) => problem !== undefined);
     if (away.length === 0) return [];
     const problems = away.map(({ address, problem }) => `${address}: ${problem}`).join('; ');
-    if (away.length === all.length) return [{ urgent: true, text: `No ${service} is ready (${problems}).` }];
+    const cause = { kind: 'replicas_not_ready', subject: service };
+    if (away.length === all.length) return [{ ...cause, urgent: true, text: `No ${service} is ready (${problems}).` }];
     const verb = away.length === 1 ? 'is' : 'are';
-    return [{ text: `${away.length} of ${all.length} ${service} replicas ${verb} not ready (${problems}).` }];
+    return [{ ...cause, text: `${away.length} of ${all.length} ${service} replicas ${verb} not ready (${problems}).` }];
   });
 }
 
@@ -84,6 +89,7 @@ function backendsThatAreAway({ replicas }: Situation): readonly Finding[] {
     (samples?.get('gateway_backend_up') ?? []).filter(({ value }) => value === 0).map(({ labels }) => labels.backend),
   );
   return [...new Set(away)].map((backend = '') => ({
+    ...{ kind: 'backend_away', subject: backend },
     urgent: backend !== 'nats',
     text: backendTexts[backend] ?? `${backend} is unreachable.`,
   }));
@@ -92,7 +98,7 @@ function backendsThatAreAway({ replicas }: Situation): readonly Finding[] {
 function lostUsage({ history }: Situation): readonly Finding[] {
   const lost = countOf(history.counted('lostUsage', alertThresholds.usageLostWindowMinutes * minuteMs));
   const text = `Usage was lost or unreadable ${count(lost, 'time', 'times')} in the last 15 minutes: check the disks of the edges.`;
-  return lost === 0 ? [] : [{ urgent: true, text }];
+  return lost === 0 ? [] : [{ kind: 'usage_lost', urgent: true, text }];
 }
 
 /** Enough failures, and one in a hundred: a single failure needs no attention. */
@@ -101,13 +107,14 @@ function failingRequests({ history }: Situation): readonly Finding[] {
   const errors = countOf(history.counted('errors', 5 * minuteMs));
   if (errors < alertThresholds.fewestFailures || errors < requests / 100) return [];
   const text = `${Math.round((errors / requests) * 100)} % of the requests in the last 5 minutes failed.`;
-  return [{ urgent: true, text, link: '/requests?kind=failed' }];
+  return [{ kind: 'requests_failing', urgent: true, text, link: '/requests?kind=failed' }];
 }
 
 function degradedLimits({ replicas, history }: Situation): readonly Finding[] {
   const isAway = replicas.some(({ samples }) => maxOf(samples, 'gateway_limiter_store_away') === 1);
   if (!isAway && countOf(history.counted('degradedLimits', minuteMs)) === 0) return [];
-  return [{ urgent: true, text: 'Limits are estimated: the limiter or its Redis is unreachable.' }];
+  const text = 'Limits are estimated: the limiter or its Redis is unreachable.';
+  return [{ kind: 'limits_estimated', urgent: true, text }];
 }
 
 /** The causes of a pool whose accounts are all failing are reported with the accounts. */
@@ -119,7 +126,8 @@ function pausedPools({ pauses, accounts, nowMs }: Situation): readonly Finding[]
       const { pool, model, until } = pause;
       const end = until === undefined ? 'until one request succeeds' : `for ${duration(timestampMs(until) - nowMs)}`;
       const text = `The pool ${pool} is paused ${end}: ${pauseReason(pause)}.`;
-      return { urgent: model === '', text, link: linkTo(pool) };
+      const subject = model === '' ? pool : `${pool} ${model}`;
+      return { kind: 'pool_paused', subject, urgent: model === '', text, link: linkTo(pool) };
     });
 }
 
@@ -139,22 +147,22 @@ function poolsThatEnd({ accounts, forecasts, pauses, nowMs, history }: Situation
   const reported = paused.union(failingPools(accounts));
   return [...Map.groupBy(accounts, ({ pool }) => pool)].flatMap(([pool, all]): readonly Finding[] => {
     if (reported.has(pool)) return [];
-    const link = linkTo(pool);
+    const exhaustion = { kind: 'pool_exhausted', subject: pool, urgent: true, link: linkTo(pool) };
     const free = all.filter(({ state }) => state === AccountState.AVAILABLE || state === AccountState.PROBING);
     if (free.length === 0) {
       const text = `The pool ${pool} has no available account${firstFree(all, nowMs)}. Add or enable one.`;
-      return [{ urgent: true, text, link }];
+      return [{ ...exhaustion, text }];
     }
     const refused = exhausted.get(pool) ?? 0;
     if (refused > 0) {
       const text = `The pool ${pool} had no available account for ${count(refused, 'request', 'requests')} in the last minute.`;
-      return [{ urgent: true, text, link }];
+      return [{ ...exhaustion, text }];
     }
     const ends = forecasts.find((each) => each.pool === pool && isSoon(each, nowMs));
     if (ends?.endsAt === undefined) return [];
     const of = ends.models === '' ? '' : ` for ${ends.models}`;
     const text = `The quotas of the pool ${pool}${of} run out ${inWords(timestampMs(ends.endsAt) - nowMs)} at the current rate.`;
-    return [{ text, link }];
+    return [{ kind: 'pool_ending', subject: pool, text, link: linkTo(pool) }];
   });
 }
 
@@ -183,7 +191,7 @@ function failingAccounts({ accounts }: Situation): readonly Finding[] {
   );
   return [...groups.values()].flatMap((group): readonly Finding[] => {
     const [{ id, pool, lastError } = {}] = group;
-    if (pool === undefined || lastError === undefined) return [];
+    if (id === undefined || pool === undefined || lastError === undefined) return [];
     const urgent = areAllFailing(accounts.filter((account) => account.pool === pool));
     const cause = accountErrorText(lastError);
     const most = Math.max(...group.map((account) => account.lastError?.inARow ?? 0));
@@ -193,7 +201,8 @@ function failingAccounts({ accounts }: Situation): readonly Finding[] {
         : `${group.length} accounts of the pool ${pool} are failing (${namesOf(group)})`;
     const times = most === 1 ? '' : `, ${most} errors in a row`;
     const remedy = failureRemedy(lastError, group);
-    return [{ urgent, text: `${subject}: ${cause}${times}. ${remedy}`.trimEnd(), link: linkTo(pool) }];
+    const text = `${subject}: ${cause}${times}. ${remedy}`.trimEnd();
+    return [{ kind: 'account_failing', subject: id, urgent, text, link: linkTo(pool) }];
   });
 }
 
@@ -206,6 +215,7 @@ function namesOf(accounts: readonly Account[]): string {
 function accountsOutOfService({ accounts }: Situation): readonly Finding[] {
   const out = accounts.filter(({ state, use }) => state === AccountState.DISABLED && use !== AccountUse.DISABLED);
   return out.map(({ id, pool, note }) => ({
+    ...{ kind: 'account_out_of_service', subject: id },
     text: `The account ${id} is out of service: ${note.replace(/\.$/, '') || 'its provider rejects its requests'}.`,
     link: linkTo(pool),
   }));
@@ -215,15 +225,13 @@ function lateUsage({ replicas }: Situation): readonly Finding[] {
   const oldest = (metric: string) => Math.max(0, ...replicas.map(({ samples }) => maxOf(samples, metric) ?? 0));
   const waiting = oldest('gateway_edge_outbox_oldest_event_seconds');
   const behind = oldest('gateway_ledger_lag_seconds');
-  const texts = [
-    ...(waiting > alertThresholds.usageLateSeconds
-      ? [`Usage has waited in an outbox for ${duration(waiting * 1_000)}: NATS or the ledger does not accept it.`]
-      : []),
-    ...(behind > alertThresholds.usageLateSeconds
-      ? [`The ledger is ${duration(behind * 1_000)} behind: reports do not include the latest usage.`]
-      : []),
+  const isLate = (seconds: number) => seconds > alertThresholds.usageLateSeconds;
+  const inOutbox = `Usage has waited in an outbox for ${duration(waiting * 1_000)}: NATS or the ledger does not accept it.`;
+  const inStream = `The ledger is ${duration(behind * 1_000)} behind: reports do not include the latest usage.`;
+  return [
+    ...(isLate(waiting) ? [{ kind: 'usage_late', subject: 'outbox', text: inOutbox }] : []),
+    ...(isLate(behind) ? [{ kind: 'usage_late', subject: 'ledger', text: inStream }] : []),
   ];
-  return texts.map((text) => ({ text }));
 }
 
 function unrecordedUsage({ deadLetters }: Situation): readonly Finding[] {
@@ -231,6 +239,7 @@ function unrecordedUsage({ deadLetters }: Situation): readonly Finding[] {
   const events = count(deadLetters, 'usage event', 'usage events');
   return [
     {
+      kind: 'usage_unrecorded',
       text: `${events} could not be recorded: run gatewayctl usage replay-dead-letters --dry-run to see why.`,
     },
   ];
@@ -241,7 +250,7 @@ function refusedConfiguration({ replicas }: Situation): readonly Finding[] {
     samples?.get('gateway_configuration_last_reload_successful')?.some(({ value }) => value === 0),
   );
   const text = 'The changed gateway.yaml is invalid: the previous configuration stays in use.';
-  return isRefused ? [{ text, link: '/configuration' }] : [];
+  return isRefused ? [{ kind: 'configuration_refused', text, link: '/configuration' }] : [];
 }
 
 /**
@@ -257,7 +266,8 @@ function expiringCertificates({ replicas, nowMs, longestCertificateSeconds }: Si
     const longest = longestCertificateSeconds.get(address) ?? 0;
     if (left > certificateExpirySeconds || left > certificateRemainingShare * longest) return [];
     const end = left <= 0 ? 'has expired' : `expires ${inWords(left * 1_000)}`;
-    return [{ urgent: left < 3_600, text: `The certificate of ${service} at ${address} ${end}: renew it.` }];
+    const text = `The certificate of ${service} at ${address} ${end}: renew it.`;
+    return [{ kind: 'certificate_expiring', subject: `${service} ${address}`, urgent: left < 3_600, text }];
   });
 }
 

@@ -14,7 +14,11 @@ const reconcileTimeoutMs = 1_800_000;
 const replayTimeoutMs = 60_000;
 
 /** Usage and its cost, and maintenance of the ledger. */
-export function usageService({ peers, audit, clock }: AdminParts): ServiceImpl<typeof UsageService> {
+export function usageService({
+  peers,
+  audit,
+  clock,
+}: Pick<AdminParts, 'peers' | 'audit' | 'clock'>): ServiceImpl<typeof UsageService> {
   const report = { peers, names: new TokenNames(peers.identity) };
   return {
     reportUsage: ({ $typeName: _, ...query }, { signal }) => usagePage(report, query, signal),

@@ -10,7 +10,7 @@ import {
 } from '@gateway/config';
 import type { StoredAccountState } from '@gateway/database';
 import { GatewayError } from '@gateway/errors';
-import type { PoolOperatorService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import { AlertFormat, type PoolOperatorService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { Handlers } from '@gateway/rpc';
 import { accountIdOf } from '../accounts/account.ts';
 import { noKeys } from '../config.ts';
@@ -166,6 +166,14 @@ export function poolOperatorHandlers({
       return { file };
     },
 
+    listAlertReceivers() {
+      const receivers = configuration.gateway.alerts.map(({ name, format, url, secret, kinds }) => ({
+        ...{ name, format: alertFormats[format], kinds: [...kinds] },
+        ...{ url: url.reveal(), secret: secret?.reveal() ?? '' },
+      }));
+      return { receivers };
+    },
+
     checkGatewayFile({ text }) {
       const checked = attempt(() => checkGatewayText(text));
       if ('problems' in checked) return checked;
@@ -189,6 +197,8 @@ export function poolOperatorHandlers({
     return { accounts: stored, encryption };
   }
 }
+
+const alertFormats = { slack: AlertFormat.SLACK, json: AlertFormat.JSON } as const;
 
 const noDatabase = 'The pool broker has no database to store this in. Set the same DATABASE_URL for every broker.';
 

@@ -130,6 +130,21 @@ export declare type Attention = Message<"gateway.admin.v1.Attention"> & {
    * @generated from field: string link = 3;
    */
   link: string;
+
+  /**
+   * What it is about: "account_out_of_service". Together with the subject it is the same as long as
+   * the cause lasts, whatever the text says.
+   *
+   * @generated from field: string kind = 4;
+   */
+  kind: string;
+
+  /**
+   * "responses/team-a", "redis". Empty: the whole gateway.
+   *
+   * @generated from field: string subject = 5;
+   */
+  subject: string;
 };
 
 /**

@@ -1386,6 +1386,80 @@ export declare type CheckGatewayFileResponse = Message<"gateway.pool.v1.CheckGat
 export declare const CheckGatewayFileResponseSchema: GenMessage<CheckGatewayFileResponse>;
 
 /**
+ * @generated from message gateway.pool.v1.ListAlertReceiversRequest
+ */
+export declare type ListAlertReceiversRequest = Message<"gateway.pool.v1.ListAlertReceiversRequest"> & {
+};
+
+/**
+ * Describes the message gateway.pool.v1.ListAlertReceiversRequest.
+ * Use `create(ListAlertReceiversRequestSchema)` to create a new message.
+ */
+export declare const ListAlertReceiversRequestSchema: GenMessage<ListAlertReceiversRequest>;
+
+/**
+ * @generated from message gateway.pool.v1.ListAlertReceiversResponse
+ */
+export declare type ListAlertReceiversResponse = Message<"gateway.pool.v1.ListAlertReceiversResponse"> & {
+  /**
+   * In the order of the file.
+   *
+   * @generated from field: repeated gateway.pool.v1.AlertReceiver receivers = 1;
+   */
+  receivers: AlertReceiver[];
+};
+
+/**
+ * Describes the message gateway.pool.v1.ListAlertReceiversResponse.
+ * Use `create(ListAlertReceiversResponseSchema)` to create a new message.
+ */
+export declare const ListAlertReceiversResponseSchema: GenMessage<ListAlertReceiversResponse>;
+
+/**
+ * A webhook that warnings are sent to.
+ *
+ * @generated from message gateway.pool.v1.AlertReceiver
+ */
+export declare type AlertReceiver = Message<"gateway.pool.v1.AlertReceiver"> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * @generated from field: gateway.pool.v1.AlertFormat format = 2;
+   */
+  format: AlertFormat;
+
+  /**
+   * A secret.
+   *
+   * @generated from field: string url = 3;
+   */
+  url: string;
+
+  /**
+   * The key of signatures, "whsec_…". Empty: messages are not signed.
+   *
+   * @generated from field: string secret = 4;
+   */
+  secret: string;
+
+  /**
+   * "tokens_per_day", "group_tokens_per_day", "budget", "account", "pool"
+   *
+   * @generated from field: repeated string kinds = 5;
+   */
+  kinds: string[];
+};
+
+/**
+ * Describes the message gateway.pool.v1.AlertReceiver.
+ * Use `create(AlertReceiverSchema)` to create a new message.
+ */
+export declare const AlertReceiverSchema: GenMessage<AlertReceiver>;
+
+/**
  * @generated from enum gateway.pool.v1.Lack
  */
 export enum Lack {
@@ -1442,6 +1516,31 @@ export enum QuotaOutlook {
  * Describes the enum gateway.pool.v1.QuotaOutlook.
  */
 export declare const QuotaOutlookSchema: GenEnum<QuotaOutlook>;
+
+/**
+ * @generated from enum gateway.pool.v1.AlertFormat
+ */
+export enum AlertFormat {
+  /**
+   * @generated from enum value: ALERT_FORMAT_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * @generated from enum value: ALERT_FORMAT_SLACK = 1;
+   */
+  SLACK = 1,
+
+  /**
+   * @generated from enum value: ALERT_FORMAT_JSON = 2;
+   */
+  JSON = 2,
+}
+
+/**
+ * Describes the enum gateway.pool.v1.AlertFormat.
+ */
+export declare const AlertFormatSchema: GenEnum<AlertFormat>;
 
 /**
  * Resolves model ids, selects the account for each request, and tracks the health of accounts.
@@ -1624,6 +1723,17 @@ export declare const PoolOperatorService: GenService<{
     methodKind: "unary";
     input: typeof CheckGatewayFileRequestSchema;
     output: typeof CheckGatewayFileResponseSchema;
+  },
+  /**
+   * The receivers of warnings in the gateway.yaml in use, with their secrets: for the admin service,
+   * which never shows them.
+   *
+   * @generated from rpc gateway.pool.v1.PoolOperatorService.ListAlertReceivers
+   */
+  listAlertReceivers: {
+    methodKind: "unary";
+    input: typeof ListAlertReceiversRequestSchema;
+    output: typeof ListAlertReceiversResponseSchema;
   },
 }>;
 
