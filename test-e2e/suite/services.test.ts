@@ -1,3 +1,4 @@
+import { alertsBehaviour } from '../behaviours/alerts.ts';
 import { closedPortsBehaviour } from '../behaviours/closed-ports.ts';
 import { describeGateway } from '../behaviours/gateway.ts';
 import { killedProcessesBehaviour } from '../behaviours/killed-processes.ts';
@@ -10,6 +11,7 @@ describeGateway(
   'the gateway as many processes on Redis, NATS and Postgres',
   () => startServicesTopology('services', { tls: true }),
   (gateway) => {
+    alertsBehaviour(gateway);
     closedPortsBehaviour(gateway);
     limiterOverGrpcBehaviour(() => gateway().limiterAddress);
     reconcileServicesBehaviour(gateway);

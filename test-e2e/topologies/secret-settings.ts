@@ -38,6 +38,8 @@ export async function secretSettings(): Promise<SecretSettings> {
     ADMIN_PUBLIC_URL: 'http://127.0.0.1:9090',
     HTTPS_PROXY: `http://someone:${secret('proxy-')}@127.0.0.1:1`,
     OTEL_EXPORTER_OTLP_HEADERS: `authorization=${secret('otlp-')}`,
+    RECEIVER_URL: `http://127.0.0.1:1/${secret('receiver-')}`,
+    RECEIVER_KEY: `whsec_${secret('', 32)}`,
     NOT_A_SETTING: secret('foreign-'),
     ALSO_NONE_FILE: await inFile('foreign'),
     LOG_LEVEL: 'trace',
@@ -62,6 +64,8 @@ export async function secretSettings(): Promise<SecretSettings> {
         `# - { pool: guarded, name: old, credential: { bearer: "${ofAccount.commented}" } }`,
         'classes:',
         '  sterk: { name: Sterk, effort: high, candidates: [responses/gpt-5.5, messages/claude-opus-4-8] }',
+        'alerts:',
+        `  - { name: ops, format: json, url: "\${RECEIVER_URL}", secret: "\${RECEIVER_KEY}" }`,
       ];
       await writeFile(path, `${lines.join('\n')}\n`);
       return path;

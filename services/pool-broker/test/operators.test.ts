@@ -11,6 +11,7 @@ import {
   AccountUse,
   AttemptResult,
 } from '@gateway/proto/pool/v1/account_pb.js';
+import { AlertFormat } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { directClient } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { systemClock } from '@gateway/time';
