@@ -2,7 +2,7 @@ import { ConfigError, type Environment, parseGatewayFile } from '@gateway/config
 import { stringify } from 'yaml';
 import { z } from 'zod';
 
-const partNames = ['settings', 'pools', 'accounts', 'classes', 'prices'];
+const partNames = ['settings', 'pools', 'accounts', 'classes', 'prices', 'alerts'];
 
 /** The problems of a gateway.yaml, or of a part of one. Empty for other YAML. */
 export function gatewayFileProblems(document: unknown): readonly string[] {
@@ -35,5 +35,15 @@ function problemsOf(file: object): readonly string[] {
 /** Every variable that a file refers to is set, and none names a file to read it from. */
 const everyVariable: Environment = new Proxy(
   {},
-  { get: (_, name) => (String(name).endsWith('_FILE') ? undefined : 'a-value') },
+  {
+    get: (_, name) => {
+      const [, end = ''] = /_(FILE|URL|WEBHOOK_SECRET)$/.exec(String(name)) ?? [];
+      return end === 'FILE' ? undefined : (valuesWithForm.get(end) ?? 'a-value');
+    },
+  },
 );
+
+const valuesWithForm: ReadonlyMap<string, string> = new Map([
+  ['URL', 'https://a.example/value'],
+  ['WEBHOOK_SECRET', `whsec_${'value+'.repeat(8)}`],
+]);

@@ -38,7 +38,7 @@ export async function secretSettings(): Promise<SecretSettings> {
     ADMIN_PUBLIC_URL: 'http://127.0.0.1:9090',
     HTTPS_PROXY: `http://someone:${secret('proxy-')}@127.0.0.1:1`,
     OTEL_EXPORTER_OTLP_HEADERS: `authorization=${secret('otlp-')}`,
-    RECEIVER_URL: `http://127.0.0.1:1/${secret('receiver-')}`,
+    RECEIVER_HOOK: `http://127.0.0.1:1/${secret('receiver-')}`,
     RECEIVER_KEY: `whsec_${secret('', 32)}`,
     NOT_A_SETTING: secret('foreign-'),
     ALSO_NONE_FILE: await inFile('foreign'),
@@ -65,7 +65,7 @@ export async function secretSettings(): Promise<SecretSettings> {
         'classes:',
         '  sterk: { name: Sterk, effort: high, candidates: [responses/gpt-5.5, messages/claude-opus-4-8] }',
         'alerts:',
-        `  - { name: ops, format: json, url: "\${RECEIVER_URL}", secret: "\${RECEIVER_KEY}" }`,
+        `  - { name: ops, format: json, url: "\${RECEIVER_HOOK}", secret: "\${RECEIVER_KEY}" }`,
       ];
       await writeFile(path, `${lines.join('\n')}\n`);
       return path;

@@ -92,6 +92,14 @@ export const servicesAndRuntime: DashboardDescription = {
             { expr: increase('gateway_session_refreshes_total', ['result']), legend: 'refresh {{result}}' },
           ],
         },
+        {
+          kind: 'lines',
+          title: 'Warnings to receivers',
+          description: 'Attempts to send warnings to the receivers in gateway.yaml, by result.',
+          unit: 'none',
+          width: 8,
+          targets: [{ expr: increase('gateway_admin_alerts_total', ['result']), legend: '{{result}}' }],
+        },
       ],
     },
     {

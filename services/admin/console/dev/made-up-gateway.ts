@@ -7,6 +7,7 @@ import {
   type Transport,
 } from '@connectrpc/connect';
 import { AccountService } from '@gateway/proto/admin/v1/account_service_pb.js';
+import { AlertService } from '@gateway/proto/admin/v1/alert_service_pb.js';
 import { AuditService } from '@gateway/proto/admin/v1/audit_service_pb.js';
 import { ConfigurationService } from '@gateway/proto/admin/v1/configuration_service_pb.js';
 import { GroupService } from '@gateway/proto/admin/v1/group_service_pb.js';
@@ -19,6 +20,7 @@ import { SystemService } from '@gateway/proto/admin/v1/system_service_pb.js';
 import { TokenService } from '@gateway/proto/admin/v1/token_service_pb.js';
 import { UsageService } from '@gateway/proto/admin/v1/usage_service_pb.js';
 import { accountService } from './made-up/accounts.ts';
+import { alertService } from './made-up/alerts.ts';
 import { auditService } from './made-up/audit.ts';
 import { configurationService } from './made-up/configuration.ts';
 import { groupService } from './made-up/groups.ts';
@@ -57,6 +59,7 @@ function services(router: ConnectRouter): void {
   router.service(TokenService, tokenService);
   router.service(GroupService, groupService);
   router.service(UsageService, usageService);
+  router.service(AlertService, alertService);
   router.service(AuditService, auditService);
   router.service(OperatorService, operatorService);
   router.service(ConfigurationService, configurationService);

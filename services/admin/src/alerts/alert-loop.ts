@@ -35,6 +35,7 @@ export class AlertLoop {
       help: 'Attempts to send a warning to a receiver, by result.',
       labels: ['result'],
     });
+    for (const result of ['sent', 'retry', 'failed']) this.#counter.inc({ result }, 0);
   }
 
   start(): void {

@@ -6,6 +6,7 @@ import { Answer, Empty } from '../../ui/state.tsx';
 import { Status } from '../../ui/status.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { Ago } from '../../ui/time.tsx';
+import { AlertsPanel } from './alerts-panel.tsx';
 
 /** Every process of the gateway, with its own figures. */
 export function SystemPage() {
@@ -24,6 +25,7 @@ export function SystemPage() {
                 keyOf={({ service, address }) => `${service} ${address}`}
               />
             </Panel>
+            <AlertsPanel />
           </>
         )}
       </Answer>
