@@ -72,6 +72,9 @@ const exceptions: ReadonlySet<string> = new Set([
   'SO_REUSEPORT',
   'UPDATE_SCREENSHOTS',
   'CLIENT_SECRET',
+  'OPS_WEBHOOK_URL',
+  'BILLING_WEBHOOK_URL',
+  'BILLING_WEBHOOK_SECRET',
   'NAME_FILE',
 ]);
 

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 
-/** Warnings to receivers. The unique key makes each cause one message for a receiver and a period. */
+/** Warnings to receivers. A receiver gets one message for each cause in a period. */
 export async function up(database: Kysely<unknown>): Promise<void> {
   await sql`
     create table alerts (

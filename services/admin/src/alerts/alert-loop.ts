@@ -5,7 +5,8 @@ import type { AdminPeers } from '../parts.ts';
 import type { AlertSender } from './alert-sender.ts';
 import type { AlertStore } from './alert-store.ts';
 import { type AlertKind, causesOf } from './causes.ts';
-import { type Receiver, readGroupUses, readReceivers, readTokenUses } from './readings.ts';
+import { readGroupUses, readReceivers, readTokenUses } from './readings.ts';
+import type { Receiver } from './receiver.ts';
 
 export interface AlertLoopOptions {
   readonly peers: AdminPeers;
@@ -113,8 +114,10 @@ export class AlertLoop {
       this.#counter.inc({ result: ending.state });
       if (ending.state === 'sent') continue;
       const { alert_id, attempts, kind } = claimed;
-      const about = { alert_id, attempts, kind, receiver: receiver.name, answer: ending.answer };
-      logger.warn(about, ending.state === 'retry' ? 'a warning was not accepted; retrying' : 'a warning was not sent');
+      logger.warn(
+        { alert_id, attempts, kind, receiver: receiver.name, answer: ending.answer, result: ending.state },
+        'a receiver did not accept a warning',
+      );
       if (ending.dueAtMs !== undefined) return await store.postpone(receiver.name, ending.dueAtMs);
     }
   }

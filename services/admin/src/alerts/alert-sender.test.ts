@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { alertReceiver } from '../__fixtures__/alert-receiver.ts';
 import { AlertSender, mostAttempts } from './alert-sender.ts';
 import type { AlertRow } from './alert-store.ts';
-import type { Receiver } from './readings.ts';
+import type { Receiver } from './receiver.ts';
 
 const nowMs = Date.parse('2026-11-27T10:00:00.500Z');
 const key = Buffer.alloc(32, 'key');

@@ -4,7 +4,7 @@ import { type Clock, random, timeoutSignal } from '@gateway/time';
 import { EnvHttpProxyAgent, request } from 'undici';
 import { z } from 'zod';
 import type { AlertRow, AttemptEnding } from './alert-store.ts';
-import type { Receiver } from './readings.ts';
+import type { Receiver } from './receiver.ts';
 
 export interface AlertSenderOptions {
   readonly proxies: Proxies;

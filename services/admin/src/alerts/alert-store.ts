@@ -15,8 +15,8 @@ export interface AttemptEnding {
 }
 
 /**
- * The messages to receivers. A row is claimed before each attempt, by its expected time: of several
- * replicas one gets it. If that one dies, the claim ends and another replica repeats the attempt.
+ * The messages to receivers. A replica claims a row before each attempt, so that no other one makes
+ * the same attempt. If it dies, the claim ends, and another replica repeats the attempt.
  */
 export class AlertStore {
   readonly #database: GatewayDatabase;

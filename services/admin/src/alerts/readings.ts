@@ -7,15 +7,7 @@ import type { AdminPeers } from '../parts.ts';
 import { askForEach, pagesOf, peerCall } from '../peer-calls.ts';
 import { limitedGroup } from '../rpc/token-listings.ts';
 import type { LimitUse } from './causes.ts';
-
-/** A receiver in gateway.yaml. */
-export interface Receiver {
-  readonly name: string;
-  readonly format: 'slack' | 'json';
-  readonly url: Secret;
-  readonly secret: Secret | undefined;
-  readonly kinds: ReadonlySet<string>;
-}
+import type { Receiver } from './receiver.ts';
 
 /** The receivers in the broker's gateway.yaml. */
 export async function readReceivers(
