@@ -32,8 +32,8 @@ export interface Service {
   /** Optional ones. */
   readonly optionalSecrets: Readonly<Record<string, SecretKey>>;
   /**
-   * Whether it opens connections to the internet: to providers, to their token endpoints, or to an
-   * OpenID Connect provider.
+   * Whether it opens connections to the internet: to providers, to their token endpoints, to an
+   * OpenID Connect provider, or to receivers of warnings.
    */
   readonly reachesProviders: boolean;
   /**

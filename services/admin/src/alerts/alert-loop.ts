@@ -106,7 +106,10 @@ export class AlertLoop {
   /** One message at a time. After a failure the others wait: the receiver may be away. */
   async #sendTo(receiver: Receiver): Promise<void> {
     const { store, sender, logger } = this.#options;
+    const endAtMs = monotonicMs() + sendingMs;
     for (const row of await store.due(receiver.name)) {
+      // A slow receiver must not delay the others for long.
+      if (monotonicMs() > endAtMs) return;
       const claimed = await store.claim(row);
       if (claimed === undefined) continue;
       const ending = await sender.attempt(claimed, receiver, this.#stop.signal);
@@ -135,3 +138,4 @@ export class AlertLoop {
 
 const roundTimeoutMs = 30_000;
 const shortestPauseMs = 1_000;
+const sendingMs = 5_000;
