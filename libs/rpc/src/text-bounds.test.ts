@@ -31,7 +31,14 @@ describe('the texts of a message', () => {
     const seen: string[] = [];
     const none = () => ({});
     const handlers: Handlers<typeof PoolOperatorService> = {
-      ...{ addAccount: none, replaceCredential: none, setAccountUse: none, removeAccount: none, listAlertReceivers: none, getGatewayFile: none },
+      ...{
+        addAccount: none,
+        replaceCredential: none,
+        setAccountUse: none,
+        removeAccount: none,
+        listAlertReceivers: none,
+        getGatewayFile: none,
+      },
       setAccountLabels: none,
       checkGatewayFile: ({ text }) => {
         seen.push(text);

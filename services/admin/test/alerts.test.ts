@@ -120,6 +120,32 @@ describe.each(testDatabases)('warnings over $name', ({ open }) => {
     expect(failing.received).toHaveLength(3);
     expect(new Set(failing.received.map(({ body }) => body)).size).toBe(1);
   });
+
+  it('are sent to the receivers that were known last while the broker is away', async () => {
+    const { database } = await world();
+    const { url, received } = await alertReceiver();
+    let [isAway, isKnown, outputTokens] = [false, false, 0n];
+    const peers: Partial<AdminPeers> = {
+      poolOperator: peer(PoolOperatorService, {
+        listAlertReceivers: () => {
+          if (isAway) throw new Error('the broker is away');
+          isKnown = true;
+          return { receivers: [{ name: 'ops', url, format: AlertFormat.SLACK, kinds: ['tokens_per_day'] }] };
+        },
+      }),
+      identity: peer(IdentityService, {
+        list: () => ({ tokens: [{ tokenId: 't', label: 'ci', limits: { tokensPerDay: 100n } }] }),
+      }),
+      usageReport: peer(UsageReportService, {
+        reportUsage: () => ({ rows: [{ tokenId: 't', totals: { outputTokens } }] }),
+      }),
+    };
+    loopOn(database, peers as AdminPeers);
+    await expect.poll(() => isKnown).toBe(true);
+    isAway = true;
+    outputTokens = 51n;
+    await expect.poll(() => received.length).toBe(1);
+  });
 });
 
 function loopOn(database: GatewayDatabase, peers: AdminPeers): AlertLoop {

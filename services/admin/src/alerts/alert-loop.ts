@@ -70,7 +70,11 @@ export class AlertLoop {
   async #findCauses(): Promise<void> {
     const { peers, figures, store, clock } = this.#options;
     const signal = AbortSignal.any([this.#stop.signal, timeoutSignal(roundTimeoutMs)]);
-    this.#receivers = await readReceivers(peers, signal);
+    const receivers = await this.#attempt('the receivers of warnings could not be read', () =>
+      readReceivers(peers, signal),
+    );
+    // While the broker is away, those that were known last are warned of what the others know.
+    this.#receivers = receivers ?? this.#receivers;
     const nowMs = clock.nowMs();
     // A source that fails silences no other one, and is read again in the next round.
     const read = async <T>(kinds: readonly AlertKind[], source: () => Promise<readonly T[]>) => {

@@ -55,7 +55,7 @@ function causeOfUse(use: LimitUse): readonly Cause[] {
   const reached = limit === 0n ? undefined : thresholds.find((each) => used * 100n >= limit * BigInt(each));
   if (reached === undefined) return [];
   const percent = Number((used * 100n) / limit);
-  const amount = (value: bigint) => (kind === 'budget' ? formatMoney(value, use.currency) : formatCount(value));
+  const amount = (value: bigint) => (kind === 'budget' ? formatMoney(value, use.currency).trim() : formatCount(value));
   const [owner, link] =
     kind === 'tokens_per_day' ? ([`token ${name}`, `/tokens/${subject}`] as const) : ([`group ${name}`, ''] as const);
   const what = kind === 'budget' ? 'budget' : 'tokens';

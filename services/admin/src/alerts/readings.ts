@@ -61,7 +61,11 @@ export async function readGroupUses(
   const known = await groups.listGroups({}, peerCall(signal));
   const limited = known.groups.filter(({ limits }) => limits?.tokensPerDay !== undefined || limits?.budget);
   if (limited.length === 0) return [];
-  const { file } = await poolOperator.getGatewayFile({}, peerCall(signal));
+  // A warning without its currency is better than none.
+  const currency = await poolOperator.getGatewayFile({}, peerCall(signal)).then(
+    ({ file }) => file?.currency ?? '',
+    () => '',
+  );
   const uses: LimitUse[] = [];
   await askForEach(limited, async (group) => {
     const { status } = await limiter.peek(limitedGroup(group), peerCall(signal));
@@ -74,7 +78,7 @@ export async function readGroupUses(
     if (budget !== undefined) {
       const { spentMicros: used, amountMicros: limit, firstDay } = budget;
       const span = spans[group.limits?.budget?.period ?? BudgetPeriod.DAY];
-      uses.push({ ...of, kind: 'budget', used, limit, currency: file?.currency ?? '', span, firstDay });
+      uses.push({ ...of, kind: 'budget', used, limit, currency, span, firstDay });
     }
   });
   return uses;
