@@ -56,15 +56,15 @@ function causeOfUse(use: LimitUse): readonly Cause[] {
   if (reached === undefined) return [];
   const percent = Number((used * 100n) / limit);
   const amount = (value: bigint) => (kind === 'budget' ? formatMoney(value, use.currency).trim() : formatCount(value));
-  const [owner, link] =
-    kind === 'tokens_per_day' ? ([`token ${name}`, `/tokens/${subject}`] as const) : ([`group ${name}`, ''] as const);
+  const owner = kind === 'tokens_per_day' ? 'token' : 'group';
+  const link = `/${owner}s/${subject}`;
   const what = kind === 'budget' ? 'budget' : 'tokens';
   return [
     {
       ...{ kind, subject, link },
       cause: `${kind}:${subject}:${reached}`,
       period: `${span} ${firstDay}`,
-      text: `The ${owner} used ${percent} % of its ${what} for ${spans[span]} (${amount(used)} of ${amount(limit)}).`,
+      text: `The ${owner} ${name} used ${percent} % of its ${what} for ${spans[span]} (${amount(used)} of ${amount(limit)}).`,
       details: {
         ...{ name, threshold: reached, percent, used: Number(used), limit: Number(limit) },
         ...(kind === 'budget' && { currency: use.currency }),
