@@ -94,13 +94,14 @@ function accessOf({ models, accountLabels }: GroupDraft): AccessRules {
 
 const periods = { day: BudgetPeriod.DAY, week: BudgetPeriod.WEEK, month: BudgetPeriod.MONTH };
 
-/** Exact, as a number with a fraction would not be. The field accepts six digits after the point. */
+/** Exact, unlike a number. The field accepts six digits after the point. */
 function microsOf(amount: string): bigint {
   const [whole = '', fraction = ''] = amount.split('.');
   return BigInt(whole || 0) * 1_000_000n + BigInt(fraction.slice(0, 6).padEnd(6, '0'));
 }
 
 function amountText(micros: bigint): string {
-  const fraction = `${micros % 1_000_000n}`.padStart(6, '0').replace(/0+$/, '');
-  return `${micros / 1_000_000n}${fraction === '' ? '' : `.${fraction.padEnd(2, '0')}`}`;
+  const [whole, fraction] = [micros / 1_000_000n, `${micros % 1_000_000n}`.padStart(6, '0')];
+  if (fraction === '000000') return `${whole}`;
+  return fraction.endsWith('0000') ? `${whole}.${fraction.slice(0, 2)}` : `${whole}.${fraction}`;
 }
