@@ -14,7 +14,7 @@ accounts:
   - { pool: responses, name: team-a, credential: { bearer: responses-team-a } }
   - { pool: responses, name: team-b, credential: { bearer: responses-team-b } }
   - { pool: responses, name: team-c, credential: { bearer: responses-team-c } }
-  - { pool: messages, name: team-a, labels: [reserved], credential: { api_key: messages-team-a } }
+  - { pool: messages, name: team-a, credential: { api_key: messages-team-a } }
   - { pool: messages, name: team-b, credential: { api_key: messages-team-b } }
 classes:
   sterk: { name: Sterk, effort: high, candidates: [responses/gpt-5.5, messages/claude-opus-4-8] }

@@ -19,8 +19,6 @@ export const madeUpPaths = {
   tokens: '/tokens',
   'new-token': '/tokens/new',
   token: '/tokens/7d0c2f44-5b1e-4a53-9c3e-0f5c7a2b9e11',
-  groups: '/groups',
-  group: '/groups/2b6a0f5e-93d4-4f6c-8a1e-d47c0b9e1f10',
   system: '/system',
   configuration: '/configuration',
   operators: '/operators',

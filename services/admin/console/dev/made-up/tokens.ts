@@ -3,7 +3,6 @@ import { timestampFromMs, timestampNow } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect';
 import { type TokenListing, TokenListingSchema, type TokenService } from '@gateway/proto/admin/v1/token_service_pb.js';
 import { type Token, TokenKind, TokenSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
-import { groupName, platformGroup } from './groups.ts';
 import { invalid } from './invalid.ts';
 
 const day = 86_400_000;
@@ -16,10 +15,7 @@ function token(tokenId: string, label: string, init: object = {}): Token {
 }
 
 const named = [
-  token('7d0c2f44-5b1e-4a53-9c3e-0f5c7a2b9e11', 'ci', {
-    note: 'Builds of the platform team; ask #platform',
-    groupId: platformGroup,
-  }),
+  token('7d0c2f44-5b1e-4a53-9c3e-0f5c7a2b9e11', 'ci', { note: 'Builds of the platform team; ask #platform' }),
   token('0b7fe1a2-88aa-4c0d-8f5a-1f8d6b2c7e22', 'support assistant', {
     limits: { requestsPerMinute: 600, tokensPerDay: 40_000_000n },
     expiresAt: ago(-4),
@@ -43,11 +39,10 @@ export const tokens: Token[] = [...named, ...others];
  * viewer saves or rotates them.
  */
 export const tokenService: Partial<ServiceImpl<typeof TokenService>> = {
-  listTokens({ search, includeEnded, pageSize, pageToken, groupId: ofGroup }) {
+  listTokens({ search, includeEnded, pageSize, pageToken }) {
     const found = tokens.filter(
-      ({ tokenId, label, note, revokedAt, groupId }) =>
+      ({ tokenId, label, note, revokedAt }) =>
         (includeEnded || revokedAt === undefined) &&
-        (ofGroup === '' || groupId === ofGroup) &&
         (label.includes(search) || note.includes(search) || tokenId.startsWith(search)),
     );
     const from = Number(pageToken || 0);
@@ -55,24 +50,21 @@ export const tokenService: Partial<ServiceImpl<typeof TokenService>> = {
     return { tokens: found.slice(from, to).map(listing), nextPageToken: to < found.length ? String(to) : '' };
   },
   getToken: ({ token: asked }) => ({ token: listing(tokenOf(asked)) }),
-  issueToken({ label, kind, limits, note, expiresAt, groupId, access }) {
+  issueToken({ label, kind, limits, note, expiresAt }) {
     if (label.trim() === '') throw invalid({ label: 'Give it a name of 1 to 100 characters.' });
     if (label === 'taken') throw invalid({ label: 'There is a token of that name. Choose another one.' });
-    const details = { kind, limits, note, expiresAt, groupId, access, createdAt: timestampNow() };
-    const issued = token(crypto.randomUUID(), label, details);
+    const issued = token(crypto.randomUUID(), label, { kind, limits, note, expiresAt, createdAt: timestampNow() });
     const labelIsInUse = tokens.some((other) => other.label === label && other.revokedAt === undefined);
     tokens.unshift(issued);
     return { token: issued, tokenText: madeUpText, labelIsInUse };
   },
-  updateToken({ tokenId, label, limits, note, expiresAt, clearExpiry, expectedRevision, groupId, access }) {
+  updateToken({ tokenId, label, limits, note, expiresAt, clearExpiry, expectedRevision }) {
     const changed = tokenOf(tokenId);
     changedByAnother(changed);
     checkRevision(changed, expectedRevision);
     if (label !== undefined) changed.label = label;
     if (limits !== undefined) changed.limits = limits;
     if (note !== undefined) changed.note = note;
-    if (groupId !== undefined) changed.groupId = groupId;
-    if (access !== undefined) changed.access = access;
     if (expiresAt !== undefined || clearExpiry) changed.expiresAt = expiresAt;
     changed.revision += 1n;
     return { token: changed };
@@ -127,7 +119,6 @@ function listing(each: Token): TokenListing {
   const used = Math.round((((seed + Math.floor(Date.now() / 5_000)) % 100) / 100) * (rpm ?? 0));
   return create(TokenListingSchema, {
     token: structuredClone(each),
-    groupName: groupName(each.groupId),
     tokensByDay,
     limits: {
       ...(rpm !== undefined && {

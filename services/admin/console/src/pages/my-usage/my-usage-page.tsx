@@ -6,7 +6,6 @@ import type { UsagePeriod } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { Fact, Page, Panel } from '../../frame/page.tsx';
 import { Answer } from '../../ui/state.tsx';
 import { DayTime, localDayOf, Time } from '../../ui/time.tsx';
-import { GroupLimits } from '../groups/group-limits.tsx';
 import { TokenLimits } from '../tokens/token-limits.tsx';
 import { costNote, measuresOf, sumOf, tokensOf } from '../usage/measures.ts';
 import { UsageChart } from '../usage/usage-chart.tsx';
@@ -28,8 +27,7 @@ export function MyUsagePage() {
   );
 }
 
-function MyUsage(answer: GetMyUsageResponse) {
-  const { token, limits, groupName, groupLimits, today, lastSevenDays, days, currency } = answer;
+function MyUsage({ token, limits, today, lastSevenDays, days, currency }: GetMyUsageResponse) {
   return (
     <div className="panels">
       {token !== undefined && (
@@ -40,11 +38,6 @@ function MyUsage(answer: GetMyUsageResponse) {
               Your token expires at <Time at={token.expiresAt} />.
             </p>
           )}
-        </Panel>
-      )}
-      {groupLimits !== undefined && (
-        <Panel title="Your group now" aside={groupName}>
-          <GroupLimits status={groupLimits} currency={currency} />
         </Panel>
       )}
       <PeriodPanel title="Today" period={today} />

@@ -9,7 +9,7 @@ import { Button } from '../../ui/button.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { Form, FormProblem } from '../../ui/form.tsx';
 import { ClientSetup } from './client-setup.tsx';
-import { accessOf, emptyToken, expiryOf, limitsOf, tokenFieldNames } from './token-draft.ts';
+import { emptyToken, expiryOf, limitsOf, tokenFieldNames } from './token-draft.ts';
 import { TokenFields } from './token-fields.tsx';
 import './tokens.css';
 
@@ -22,8 +22,7 @@ export function IssueTokenPage() {
   if (issued !== undefined) return <Issued {...issued} />;
   const submit = () => {
     const kind = draft.kind === 'personal' ? TokenKind.PERSONAL : TokenKind.SERVICE;
-    const { label, groupId, note } = draft;
-    run({ kind, label, limits: limitsOf(draft), groupId, access: accessOf(draft), note, expiresAt: expiryOf(draft) });
+    run({ kind, label: draft.label, limits: limitsOf(draft), note: draft.note, expiresAt: expiryOf(draft) });
   };
   return (
     <Page title="Issue token" about={<Link to="/tokens">All tokens</Link>}>

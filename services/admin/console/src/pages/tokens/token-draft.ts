@@ -2,15 +2,9 @@ import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { formatCount } from '@gateway/presentation';
 import type { UpdateTokenRequestSchema } from '@gateway/proto/admin/v1/token_service_pb.js';
-import {
-  type AccessRules,
-  AccessRulesSchema,
-  type Token,
-  TokenKind,
-} from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { type Token, TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { type Limits, LimitsSchema } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { formatMoment, msOf } from '../../ui/time.tsx';
-import { partsOf } from '../groups/group-draft.ts';
 
 /** The typed fields of a token. Empty limits are none; an empty expiry is never. */
 export interface TokenDraft {
@@ -18,12 +12,6 @@ export interface TokenDraft {
   readonly label: string;
   readonly requestsPerMinute: string;
   readonly tokensPerDay: string;
-  readonly concurrentRequests: string;
-  /** The id of its group. Empty: none. */
-  readonly groupId: string;
-  /** Patterns and labels, separated by commas. */
-  readonly models: string;
-  readonly accountLabels: string;
   readonly note: string;
   /** "2026-12-31T23:59" in the operator's zone. */
   readonly expiresAt: string;
@@ -35,10 +23,6 @@ export const tokenFieldNames = [
   'label',
   'limits.requestsPerMinute',
   'limits.tokensPerDay',
-  'limits.concurrentRequests',
-  'groupId',
-  'access.models',
-  'access.accountLabels',
   'note',
   'expiresAt',
 ];
@@ -48,41 +32,28 @@ export const emptyToken: TokenDraft = {
   label: '',
   requestsPerMinute: '60',
   tokensPerDay: '1000000',
-  concurrentRequests: '',
-  groupId: '',
-  models: '',
-  accountLabels: '',
   note: '',
   expiresAt: '',
 };
 
-export function draftOf({ kind, label, limits, groupId, access, note, expiresAt }: Token): TokenDraft {
+export function draftOf({ kind, label, limits, note, expiresAt }: Token): TokenDraft {
   return {
     kind: kind === TokenKind.PERSONAL ? 'personal' : 'service',
     label,
     requestsPerMinute: limits?.requestsPerMinute?.toString() ?? '',
     tokensPerDay: limits?.tokensPerDay?.toString() ?? '',
-    concurrentRequests: limits?.concurrentRequests?.toString() ?? '',
-    groupId,
-    models: access?.models.join(', ') ?? '',
-    accountLabels: access?.accountLabels.join(', ') ?? '',
     note,
     expiresAt: expiresAt === undefined ? '' : localText(msOf(expiresAt)),
   };
 }
 
 /** Personal tokens have no limits. */
-export function limitsOf({ kind, requestsPerMinute, tokensPerDay, concurrentRequests }: TokenDraft): Limits {
+export function limitsOf({ kind, requestsPerMinute, tokensPerDay }: TokenDraft): Limits {
   if (kind === 'personal') return create(LimitsSchema);
   return create(LimitsSchema, {
     requestsPerMinute: requestsPerMinute === '' ? undefined : Number(requestsPerMinute),
     tokensPerDay: tokensPerDay === '' ? undefined : BigInt(tokensPerDay),
-    concurrentRequests: concurrentRequests === '' ? undefined : Number(concurrentRequests),
   });
-}
-
-export function accessOf({ models, accountLabels }: TokenDraft): AccessRules {
-  return create(AccessRulesSchema, { models: partsOf(models), accountLabels: partsOf(accountLabels) });
 }
 
 export function expiryOf({ expiresAt }: TokenDraft) {
@@ -95,23 +66,21 @@ export function expiryOf({ expiresAt }: TokenDraft) {
  */
 export function updateOf(seen: Token, draft: TokenDraft): MessageInitShape<typeof UpdateTokenRequestSchema> {
   const before = draftOf(seen);
-  const differs = (...names: readonly (keyof TokenDraft)[]) => names.some((name) => draft[name] !== before[name]);
+  const limitsChanged =
+    draft.requestsPerMinute !== before.requestsPerMinute || draft.tokensPerDay !== before.tokensPerDay;
+  const expiryChanged = draft.expiresAt !== before.expiresAt;
   return {
     tokenId: seen.tokenId,
-    ...(differs('label') && { label: draft.label }),
+    ...(draft.label !== before.label && { label: draft.label }),
     // Limits are replaced as a whole: those that the form does not show stay.
-    ...(differs('requestsPerMinute', 'tokensPerDay', 'concurrentRequests') && {
-      limits: withBudget(limitsOf(draft), seen.limits),
-    }),
-    ...(differs('models', 'accountLabels') && { access: accessOf(draft) }),
-    ...(differs('groupId') && { groupId: draft.groupId }),
-    ...(differs('note') && { note: draft.note }),
-    ...(differs('expiresAt') && (draft.expiresAt === '' ? { clearExpiry: true } : { expiresAt: expiryOf(draft) })),
+    ...(limitsChanged && { limits: withOthers(limitsOf(draft), seen.limits) }),
+    ...(draft.note !== before.note && { note: draft.note }),
+    ...(expiryChanged && (draft.expiresAt === '' ? { clearExpiry: true } : { expiresAt: expiryOf(draft) })),
   };
 }
 
-function withBudget(limits: Limits, { budget }: Partial<Limits> = {}): Limits {
-  return create(LimitsSchema, { ...limits, budget });
+function withOthers(limits: Limits, { concurrentRequests, budget }: Partial<Limits> = {}): Limits {
+  return create(LimitsSchema, { ...limits, concurrentRequests, budget });
 }
 
 /** The changes by another person, one line for each field. */
@@ -120,10 +89,6 @@ export function differences(seen: Token, now: Token): readonly string[] {
     ['Label', ({ label }) => label],
     ['Requests per minute', ({ limits }) => limitText(limits?.requestsPerMinute)],
     ['Tokens per day', ({ limits }) => limitText(limits?.tokensPerDay)],
-    ['Requests at a time', ({ limits }) => limitText(limits?.concurrentRequests)],
-    ['Group', ({ groupId }) => groupId || 'none'],
-    ['Models', ({ access }) => access?.models.join(', ') || 'all'],
-    ['Account labels', ({ access }) => access?.accountLabels.join(', ') || 'any account'],
     ['Note', ({ note }) => note || 'none'],
     ['Expires', ({ expiresAt }) => (expiresAt === undefined ? 'never' : formatMoment(expiresAt))],
     ['Revoked', ({ revokedAt }) => (revokedAt === undefined ? 'no' : 'yes')],

@@ -1,5 +1,3 @@
-import { useQuery } from '@connectrpc/connect-query';
-import { GroupService } from '@gateway/proto/admin/v1/group_service_pb.js';
 import type { Problem } from '../../api/problem.ts';
 import { SelectField, TextAreaField, TextField } from '../../ui/field.tsx';
 import { fieldsOf } from '../../ui/form.tsx';
@@ -15,7 +13,6 @@ interface TokenFieldsProps {
 
 export function TokenFields({ draft, onDraft, problem, isNew }: TokenFieldsProps) {
   const field = fieldsOf(draft, onDraft, problem);
-  const { data } = useQuery(GroupService.method.listGroups, {});
   return (
     <>
       <TextField
@@ -50,34 +47,8 @@ export function TokenFields({ draft, onDraft, problem, isNew }: TokenFieldsProps
             max={Number.MAX_SAFE_INTEGER}
             {...field('tokensPerDay', 'limits.tokensPerDay')}
           />
-          <TextField
-            label="Requests at a time"
-            hint="Requests that run at the same time. Empty: unlimited."
-            type="number"
-            min={0}
-            max={4_294_967_295}
-            {...field('concurrentRequests', 'limits.concurrentRequests')}
-          />
         </>
       )}
-      <SelectField label="Group" hint="Its tokens share its limits, its budget and its rules." {...field('groupId')}>
-        <option value="">None</option>
-        {data?.groups.map(({ group }) => (
-          <option key={group?.groupId} value={group?.groupId}>
-            {group?.name}
-          </option>
-        ))}
-      </SelectField>
-      <TextField
-        label="Models"
-        hint="Models and classes that it may use, separated by commas; * is any text. Empty: all."
-        {...field('models', 'access.models')}
-      />
-      <TextField
-        label="Account labels"
-        hint="Only accounts with one of these labels, separated by commas. Empty: all accounts."
-        {...field('accountLabels', 'access.accountLabels')}
-      />
       <TextField
         label="Expires"
         hint="In your time zone. Empty: never."

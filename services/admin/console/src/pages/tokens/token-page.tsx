@@ -90,13 +90,6 @@ function Known({ listing, token, error }: KnownProps) {
               <code>{token.tokenId}</code> <CopyButton text={token.tokenId} what="token id" />
             </Fact>
             <Fact name="Kind">{token.kind === TokenKind.PERSONAL ? 'Personal (no limits)' : 'Service'}</Fact>
-            {token.groupId !== '' && (
-              <Fact name="Group">
-                <Link to={`/groups/${token.groupId}`}>{listing.groupName}</Link>
-              </Fact>
-            )}
-            <Fact name="Models">{token.access?.models.join(', ') || 'All'}</Fact>
-            <Fact name="Account labels">{token.access?.accountLabels.join(', ') || 'Any account'}</Fact>
             <Fact name="Issued">
               <Time at={token.createdAt} />
             </Fact>

@@ -90,14 +90,9 @@ const columns: readonly Column<TokenListing>[] = [
   {
     label: 'Token',
     names: true,
-    render: ({ token, groupName }) => (
+    render: ({ token }) => (
       <>
         <Link to={`/tokens/${token?.tokenId}`}>{token?.label}</Link>
-        {token?.groupId && (
-          <div className="small">
-            of <Link to={`/groups/${token.groupId}`}>{groupName}</Link>
-          </div>
-        )}
         {token?.note && <div className="faint small clipped">{token.note}</div>}
       </>
     ),
