@@ -20,7 +20,7 @@ export default defineConfig({
       'test-e2e/structure/chat-request-schema.test.ts',
       'services/limiter/test/{limit-model,group-model,outage-model,return-model,reconciliation-model,store-agreement}.test.ts',
       'services/edge-router/src/usage/outbox-conservation.test.ts',
-      'services/{messages,responses}-adapter/src/format/*.property.test.ts',
+      'services/{messages,responses}-adapter/src/format/{*.property,cut-answers}.test.ts',
       'services/responses-adapter/src/format/splice-request.test.ts',
       // The contract of the ledger and of tokens, also through PgBouncer.
       'libs/database/test/{database,event-days}.test.ts',

@@ -10,6 +10,8 @@ export type {
   ClientToolCall,
   ClientUserMessage,
 } from './chat-request-body.ts';
+export type { CutFormat, RecordedAnswer } from './cut-answers.ts';
+export { describeCutAnswers } from './cut-answers.ts';
 export type { AssembledAnswer, AssembledCall, Delta, StreamedAnswer } from './delta.ts';
 export { args, assemble, call, refusal, text } from './delta.ts';
 export type { AnswerCase, ExpectedFailure, GoldenReader, OpenReader } from './golden-answer.ts';
