@@ -112,6 +112,17 @@ describe('a relayed stream', () => {
     }
   });
 
+  it('ends before half an event that follows its end', () => {
+    const whole = started + text('Hi') + stop;
+    const named = failing.replace('event: error', 'event: novelty');
+    for (const trailer of [failing, named, ping]) {
+      for (let length = 1; length < trailer.length - 2; length += 1) {
+        expect(relayed(whole, trailer.slice(0, length)).bytes.toString()).toBe(whole);
+      }
+    }
+    expect(relayed(whole, ': bye').bytes.toString()).toBe(`${whole}: bye`);
+  });
+
   it('has content when its beginning has', () => {
     const call = { type: 'tool_use', id: 't', name: 'f', input: { a: 1 } };
     const content = [{ type: 'thinking', thinking: 'Hm', signature: 's' }, { type: 'text', text: 'Hello' }, call];

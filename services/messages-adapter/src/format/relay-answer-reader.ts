@@ -79,10 +79,17 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
     else this.#buffer.hold(event);
   }
 
-  /** The unterminated end of a stream is not an event, unless it still ends the answer. */
+  /**
+   * The unterminated end of a stream is not an event, unless it still ends the answer or says
+   * nothing after its end.
+   */
   protected override onRest(rest: Buffer): void {
-    if (this.result !== undefined) return this.#onTrailer(rest);
-    this.#read(readEvent(rest));
+    const event = readEvent(rest);
+    if (this.result !== undefined) {
+      if (saysNothing(event, rest)) this.#onTrailer(rest);
+      return;
+    }
+    this.#read(event);
     if (this.result !== undefined && !this.#hasFailed) this.#buffer.release(rest);
   }
 
@@ -180,6 +187,13 @@ function isError(json: JsonObject | undefined): boolean {
 function mayBeUnreadable(name: string, data: string): boolean {
   return data === '' || data === '[DONE]' || (name !== '' && !/^(?:message|content_block)_/.test(name));
 }
+
+/** A comment or the end marker of another format. Half of another event may be half an error. */
+function saysNothing({ name, data = '' }: SseEvent, bytes: Buffer): boolean {
+  return data === '[DONE]' || (data === '' && name === '' && bytes[0] === commentStart);
+}
+
+const commentStart = 0x3a;
 
 /**
  * Characters of a content block that the model wrote, without thinking: its text or a tool's
