@@ -8,9 +8,12 @@ import type { PeerPackage } from './peer.ts';
 
 const execute = promisify(execFile);
 
-/** The default folder for peers: outside of the repository, so that its packages are not found. */
-export function usualCacheFolder(): string {
-  return join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'model-gateway', 'peers');
+/**
+ * The default folder for what others wrote: outside of the repository, so that its packages are
+ * not found.
+ */
+export function usualCacheFolder(name = 'peers'): string {
+  return join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'model-gateway', name);
 }
 
 /**

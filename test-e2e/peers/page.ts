@@ -30,7 +30,8 @@ order: 80
 
 [\`gateway-conformance\`](../../test-e2e/conformance/README.md) checks whether a gateway keeps the rules of the formats
 that it supports. It works with this gateway and with any other. This page has its results for gateways from npm.
-[conformance.json](conformance.json) has the same results for programs.
+[conformance.json](conformance.json) has the same results for programs. [Tests by others](conformance-others.md) has the
+results of suites from other projects.
 
 There are three levels of rules:
 

@@ -159,7 +159,7 @@ function expectBeginnings(view: View, answer: RecordedAnswer, { ends }: CutForma
   return beginnings;
 }
 
-/** Counts are totals: those of a longer beginning are no lower, unless the provider contradicts itself. */
+/** Counts are totals: those of a longer beginning are no lower, if they are known. */
 function expectNoLess(seen: Seen, before: Seen | undefined, where: string): void {
   for (const name of ['inputTokens', 'cachedTokens', 'outputTokens', 'reasoningTokens'] as const) {
     const [count = Number.POSITIVE_INFINITY, countBefore = 0] = [seen.usage?.[name], before?.usage?.[name]];

@@ -1,0 +1,68 @@
+import { wrapText } from '@gateway/presentation';
+import type { OthersReport, SuiteReport } from './suite.ts';
+
+/** `docs/reference/conformance-others.md`: the results, for people. */
+export function othersPage({ date, node, python, suites, leftOut }: OthersReport): string {
+  return `${[
+    head,
+    `These are the results of ${date}, with Node.js ${node} and Python ${python}.`,
+    table(suites),
+    ...suites.map(section),
+    '## Left out',
+    leftOut.map(({ name, why }) => item(`${name}. ${why}`)).join('\n'),
+  ].join('\n\n')}\n`;
+}
+
+const head = `---
+order: 81
+---
+
+# Tests by others
+
+<!-- Written by \`npm run conformance:others\` from conformance-others.json. -->
+
+Others also publish suites that test gateways, providers and their clients. This page has their results for this
+gateway, in one process, with the simulated provider. [Conformance](conformance.md) has those of our own rules. The
+command installs pinned versions from npm and PyPI into a cache, and takes a minute when it has them:
+
+\`\`\`sh no-run="installs the suites, and starts a real gateway"
+npm run conformance:others
+\`\`\`
+
+A check that is not kept has an explanation, with the specification's sentence if it is by decision. The command fails
+when a check fails without one, and when an explanation no longer applies.`;
+
+function table(suites: readonly SuiteReport[]): string {
+  const rows = suites.map(({ name, from, packages, kept, skipped, failed }) => {
+    const [version = ''] = Object.values(packages);
+    return [name, version, from, kept, skipped.flatMap(({ checks }) => checks).length, failed.length];
+  });
+  return [['suite', 'version', 'from', 'kept', 'explained', 'failed'], Array(6).fill('---'), ...rows]
+    .map((cells) => `| ${cells.join(' | ')} |`)
+    .join('\n');
+}
+
+function section({ name, packages, how, skipped, failed }: SuiteReport): string {
+  const versions = Object.entries(packages).map(([one, version]) => `\`${one}\` ${version}`);
+  const command = `\`\`\`sh no-run="installs the suite, and starts a real gateway"\nnpm run conformance:others -- --suite '${name}'\n\`\`\``;
+  return [
+    `## ${name}`,
+    wrapText(`${versions.join(', ')}. ${how}`),
+    command,
+    [
+      ...skipped.map(({ why, checks }) => item(`${why} Checks: ${checks.map((check) => `\`${check}\``).join(', ')}`)),
+      ...failed.map(({ check, found }) => item(`**failed** \`${check}\`: ${asText(found)}`)),
+    ].join('\n'),
+  ].join('\n\n');
+}
+
+function item(text: string): string {
+  return wrapText(`- ${text}`, 120, '  ');
+}
+
+function asText(found: string): string {
+  return found
+    .slice(0, 300)
+    .replaceAll(/[\\`*_<>[\]]/g, '\\$&')
+    .replaceAll(/\s+/g, ' ');
+}
