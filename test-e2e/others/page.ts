@@ -30,7 +30,10 @@ npm run conformance:others
 \`\`\`
 
 A check that is not kept has an explanation, with the specification's sentence if it is by decision. The command fails
-when a check fails without one, and when an explanation no longer applies.`;
+when a check fails without one, and when an explanation no longer applies. [conformance-others.json][json] names every
+check that has one.
+
+[json]: conformance-others.json`;
 
 function table(suites: readonly SuiteReport[]): string {
   const rows = suites.map(({ name, from, packages, kept, skipped, failed }) => {
@@ -50,10 +53,17 @@ function section({ name, packages, how, skipped, failed }: SuiteReport): string 
     wrapText(`${versions.join(', ')}. ${how}`),
     command,
     [
-      ...skipped.map(({ why, checks }) => item(`${why} Checks: ${checks.map((check) => `\`${check}\``).join(', ')}`)),
+      ...skipped.map(({ why, checks }) => item(`${why} ${listOf(checks)}`)),
       ...failed.map(({ check, found }) => item(`**failed** \`${check}\`: ${asText(found)}`)),
     ].join('\n'),
   ].join('\n\n');
+}
+
+/** The first of many are enough for people: the file for programs has all of them. */
+function listOf(checks: readonly string[]): string {
+  const shown = checks.slice(0, 10).map((check) => `\`${check}\``);
+  const more = checks.length - shown.length;
+  return `Checks: ${shown.join(', ')}${more === 0 ? '.' : `, and ${more} more.`}`;
 }
 
 function item(text: string): string {

@@ -1,6 +1,7 @@
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { providerDocuments } from './provider-documents.ts';
 import { pythonIn } from './python-environment.ts';
 import { finding, markedLines, runProgram } from './run-program.ts';
 import type { Finding, OthersReport, Place, Suite } from './suite.ts';
@@ -117,7 +118,7 @@ const langChain: Suite = {
   ],
 };
 
-export const suites: readonly Suite[] = [compatcanary, llmComply, langChain];
+export const suites: readonly Suite[] = [compatcanary, llmComply, langChain, providerDocuments];
 
 export const leftOut: OthersReport['leftOut'] = [
   {
