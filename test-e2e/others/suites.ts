@@ -46,7 +46,7 @@ const llmComply: Suite = {
     {
       checks: /^open-responses/,
       found: /^'(?:presence|frequency)_penalty' is a required property$/,
-      why: `The simulated provider does not send them, and events are relayed. Specification: “${asSent}”`,
+      why: `OpenAI’s responses have no such members, and events are relayed. Specification: “${asSent}”`,
     },
     {
       checks: /^open-responses, gpt-5.5: tool-calling$/,
