@@ -84,6 +84,31 @@ describe.each(testDatabases)('recording usage in $name', ({ open }) => {
     expect(await ledgerTotals(opened.database)).toEqual(expectedTotals([event]));
   });
 
+  it('keeps the end of a request instead of an estimate, whichever comes first', async () => {
+    const end = usageEvent({ costMicros: 9n, groupId: 'g1' });
+    const known = { inputTokens: 7n, outputTokens: 0n, model: 'gpt-5.5-mini', accountId: 'pool/b' };
+    const lost = usageEvent({ requestId: end.requestId, outcome: LedgerOutcome.FAILED, estimated: true, ...known });
+    for (const calls of [
+      [[end], [lost]],
+      [[lost], [end]],
+      [[lost, end]],
+      [[end, lost]],
+      [[lost], [end], [end], [lost]],
+    ]) {
+      await using opened = await open();
+      for (const events of calls) await record(opened.database, ...events);
+      expect(await opened.database.selectFrom('usage_events').select(['outcome', 'cost_micros']).execute()).toEqual([
+        { outcome: 'completed', cost_micros: 9 },
+      ]);
+      const { byAccount, ...totals } = await ledgerTotals(opened.database);
+      const { byAccount: expected, ...expectedSums } = expectedTotals([end]);
+      expect(totals).toEqual(expectedSums);
+      expect(byAccount).toMatchObject(expected);
+      const ofGroups = await opened.database.selectFrom('usage_daily_by_group').select('cost_micros').execute();
+      expect(ofGroups).toEqual([{ cost_micros: 9 }]);
+    }
+  });
+
   it('takes an empty list', async () => {
     await using opened = await open();
     expect(await record(opened.database)).toBe(0);

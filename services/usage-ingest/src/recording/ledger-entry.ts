@@ -94,6 +94,11 @@ export function keyOf({ token_id, local_day, provider, model, account_id, group_
   return `${token_id}\0${local_day}\0${provider}\0${model}\0${account_id}\0${group_id}`;
 }
 
+/** What takes a sum back. */
+export function negative(sum: DailySum): DailySum {
+  return plus(plus(sum, sum, -1), sum, -1);
+}
+
 /** A sum with another one added or subtracted. */
 export function plus(sum: DailySum, other: DailySum, sign: 1 | -1 = 1): DailySum {
   return { ...sum, ...plusSums(sum, other, sign) };

@@ -17,7 +17,14 @@ import {
 import { type RequestLogged, RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { epochMs, localDayOf } from '@gateway/time';
 import { type InsertObject, type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
-import { type DailySum, dailySums, type LedgerEntry, type RecordedBatch } from '../recording/ledger-entry.ts';
+import {
+  addUp,
+  type DailySum,
+  dailySums,
+  type LedgerEntry,
+  negative,
+  type RecordedBatch,
+} from '../recording/ledger-entry.ts';
 import { recordInSqlite } from './sqlite-ledger-writes.ts';
 
 /**
@@ -44,7 +51,7 @@ export class UsageLedger {
     const rows = logs.flatMap(toLogRow);
     if (!isPostgres(this.database)) {
       const together = await recordInSqlite(this.database, entries, rows).catch(unlessRefused);
-      if (!(together instanceof Error)) return together;
+      if (!(together instanceof Error)) return await this.#withoutEstimates(entries, together);
     }
     const recorded = await this.add(entries);
     const logRefusal = await this.#addLogs(rows).catch(unlessRefused);
@@ -53,7 +60,8 @@ export class UsageLedger {
 
   async add(entries: readonly LedgerEntry[]): Promise<RecordedBatch> {
     if (entries.length === 0) return nothingRecorded;
-    return await this.transaction(entries, (transaction) => addEntries(transaction, entries));
+    const recorded = await this.transaction(entries, (transaction) => addEntries(transaction, entries));
+    return await this.#withoutEstimates(entries, recorded);
   }
 
   /**
@@ -76,6 +84,18 @@ export class UsageLedger {
       .values(letter)
       .onConflict((conflict) => conflict.column('dead_letter_id').doNothing())
       .execute();
+  }
+
+  /**
+   * The end of a request, with the provider's own counts, replaces an estimate. Both exist if an
+   * edge died after it had sent the end: the next one finds the request in the outbox, as it was
+   * before its end. The ledger may get that message first if it had refused the other for a while.
+   */
+  async #withoutEstimates(entries: readonly LedgerEntry[], recorded: RecordedBatch): Promise<RecordedBatch> {
+    const { fresh, tooOld } = recorded;
+    const ends = entries.filter((entry) => entry.estimated === 0 && !fresh.has(entry) && !tooOld.has(entry));
+    if (ends.length > 0) await this.transaction(ends, (transaction) => replaceEstimates(transaction, ends));
+    return recorded;
   }
 
   async #addLogs(logs: readonly RequestLogTable[]): Promise<void> {
@@ -117,6 +137,28 @@ export async function addEntries(
   );
   await addSums(transaction, dailySums(fresh));
   return { fresh: new Set(fresh), tooOld };
+}
+
+/** Replaces estimates by the ends of their requests, with their sums. */
+async function replaceEstimates(transaction: Transaction<Database>, ends: readonly LedgerEntry[]): Promise<void> {
+  const estimates = await transaction
+    .deleteFrom('usage_events')
+    .where('estimated', '=', 1)
+    .where('local_day', 'in', [...new Set(daysOf(ends))])
+    .where(
+      'request_id',
+      'in',
+      ends.map(({ request_id }) => request_id),
+    )
+    .returningAll()
+    .execute();
+  if (estimates.length === 0) return;
+  const ids = new Set(estimates.map(({ request_id }) => request_id));
+  const stored = await insertFresh(
+    transaction,
+    ends.filter(({ request_id }) => ids.has(request_id)),
+  );
+  await addSums(transaction, addUp([...dailySums(stored), ...dailySums(estimates).map(negative)]));
 }
 
 /**
