@@ -8,8 +8,9 @@ import {
   ReplayDeadLettersRequestSchema,
   ReportUsageRequestSchema,
 } from '@gateway/proto/admin/v1/usage_service_pb.js';
-import { TokenKind, TokenSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { GroupService, TokenKind, TokenSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { LimiterOperatorService, LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import { PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import {
   type ReportUsageRequest,
   UsageGrouping,
@@ -17,6 +18,7 @@ import {
   type UsageReportRowSchema,
 } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
+import type { Handlers } from '@gateway/rpc';
 import { createLogger } from '@gateway/telemetry';
 import { ManualClock } from '@gateway/time';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -219,6 +221,43 @@ describe('usage of the own token', () => {
       currency: 'EUR',
     });
     expect(asked).toMatchObject([{ tokenId: 't', firstDay: '2026-10-22', lastDay: '2026-11-20' }]);
+  });
+
+  const ownForecasts = async (broker: Partial<Handlers<typeof PoolBrokerService>>) => {
+    const others = {
+      ...{ usageQuery, limiter: clientOf(LimiterService, { peek: () => ({}) }) },
+      broker: clientOf(PoolBrokerService, broker),
+      groups: clientOf(GroupService, {
+        listGroups: () => ({ groups: [{ groupId: 'g', name: 'Research', access: { accountLabels: ['reserved'] } }] }),
+      }),
+    };
+    const member = { tokenId: 't', groupId: 'g', access: { accountLabels: ['batch', 'night'] } };
+    const caller: Caller = { kind: 'token', token, address: '' };
+    const world = await setUp({ report: reportOf(() => []).report, tokens: [member], others, caller });
+    const { forecasts } = await world.service.getMyUsage(
+      { $typeName: 'gateway.admin.v1.GetMyUsageRequest' },
+      world.context,
+    );
+    return forecasts?.map(({ pool }) => pool);
+  };
+
+  it('has the forecasts of pools with an account that the rules of the token and of its group allow', async () => {
+    const labelled = (pool: string, ...labels: readonly string[]) => ({ pool, labels: [...labels] });
+    const listAccounts = () => ({
+      accounts: [
+        labelled('both', 'night', 'reserved'),
+        labelled('one', 'night'),
+        labelled('apart', 'reserved'),
+        labelled('apart', 'batch'),
+        labelled('none'),
+      ],
+      forecasts: ['both', 'one', 'apart', 'none'].map((pool) => ({ pool })),
+    });
+    expect(await ownForecasts({ listAccounts })).toEqual(['both']);
+  });
+
+  it('has no forecasts while the broker does not answer', async () => {
+    expect(await ownForecasts({})).toEqual([]);
   });
 
   it('is not for operators, who have no token', async () => {

@@ -18,14 +18,15 @@ export function usageService({
   peers,
   audit,
   clock,
-}: Pick<AdminParts, 'peers' | 'audit' | 'clock'>): ServiceImpl<typeof UsageService> {
+  logger,
+}: Pick<AdminParts, 'peers' | 'audit' | 'clock' | 'logger'>): ServiceImpl<typeof UsageService> {
   const report = { peers, names: new TokenNames(peers.identity) };
   return {
     reportUsage: ({ $typeName: _, ...query }, { signal }) => usagePage(report, query, signal),
 
     getMyUsage(_request, context) {
       const caller = callerOf(context);
-      if (caller.kind === 'token') return ownUsage({ ...report, clock }, caller.token, context.signal);
+      if (caller.kind === 'token') return ownUsage({ ...report, clock, logger }, caller.token, context.signal);
       throw new ConnectError('This page shows the usage of one token: sign in with that token.', Code.PermissionDenied);
     },
 

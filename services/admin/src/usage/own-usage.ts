@@ -1,9 +1,10 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { GetMyUsageResponseSchema } from '@gateway/proto/admin/v1/usage_service_pb.js';
-import type { Token } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import type { AccessRules, Token } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import type { QuotaForecast } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { UsageGrouping } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { addLocalDays, type Clock, localDayOf } from '@gateway/time';
-import type { AdminPeers } from '../parts.ts';
+import type { AdminParts, AdminPeers } from '../parts.ts';
 import { peerCall } from '../peer-calls.ts';
 import { groupsOf, limitedGroup, limitsOf } from '../rpc/token-listings.ts';
 import type { TokenNames } from './token-names.ts';
@@ -13,6 +14,7 @@ interface OwnUsageParts {
   readonly peers: AdminPeers;
   readonly names: TokenNames;
   readonly clock: Clock;
+  readonly logger: AdminParts['logger'];
 }
 
 const days = 30;
@@ -22,7 +24,7 @@ const days = 30;
  * sign-in.
  */
 export async function ownUsage(
-  { peers, names, clock }: OwnUsageParts,
+  { peers, names, clock, logger }: OwnUsageParts,
   known: Token,
   signal: AbortSignal,
 ): Promise<MessageInitShape<typeof GetMyUsageResponseSchema>> {
@@ -43,11 +45,12 @@ export async function ownUsage(
     tokenId,
   };
   const group = (await groupsOf(peers, [token], signal)).get(token.groupId);
-  const [{ today, lastSevenDays }, pages, limits, groupLimits] = await Promise.all([
+  const [{ today, lastSevenDays }, pages, limits, groupLimits, forecasts] = await Promise.all([
     peers.usageQuery.getUsage({ tokenId }, options),
     Array.fromAsync(usagePages({ peers, names }, query, signal)),
     limitsOf(peers, token, signal, group),
     group?.limits === undefined ? undefined : peers.limiter.peek(limitedGroup(group), options),
+    forecastsFor({ peers, logger }, [token.access, group?.access], signal),
   ]);
   return {
     // The note is only for operators.
@@ -59,5 +62,35 @@ export async function ownUsage(
     lastSevenDays,
     days: pages.flatMap(({ rows }) => rows),
     currency: pages[0]?.currency ?? '',
+    forecasts: [...forecasts],
   };
+}
+
+type Rules = Pick<AccessRules, 'accountLabels'> | undefined;
+
+/**
+ * The forecasts of pools with an account that all of these rules allow. None while the broker is
+ * unreachable: usage and limits do not depend on it.
+ */
+async function forecastsFor(
+  { peers, logger }: Pick<OwnUsageParts, 'peers' | 'logger'>,
+  rules: readonly Rules[],
+  signal: AbortSignal,
+): Promise<readonly QuotaForecast[]> {
+  try {
+    const { accounts, forecasts } = await peers.broker.listAccounts({}, peerCall(signal));
+    const pools = new Set(accounts.filter(({ labels }) => rules.every(allows(labels))).map(({ pool }) => pool));
+    return forecasts.filter(({ pool }) => pools.has(pool));
+  } catch (fault) {
+    signal.throwIfAborted();
+    logger.warn({ err: fault }, 'usage of a token is shown without forecasts');
+    return [];
+  }
+}
+
+function allows(labels: readonly string[]) {
+  return (rules: Rules) =>
+    rules === undefined ||
+    rules.accountLabels.length === 0 ||
+    rules.accountLabels.some((label) => labels.includes(label));
 }

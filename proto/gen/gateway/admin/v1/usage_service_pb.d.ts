@@ -8,6 +8,7 @@ import type { ReconcileDayResponse as ReconcileDayResponse$1, ReplayDeadLettersR
 import type { UsagePeriod, UsageTotals } from "../../usage/v1/usage_service_pb.js";
 import type { Token } from "../../identity/v1/identity_service_pb.js";
 import type { LimitStatus } from "../../limiter/v1/limit_pb.js";
+import type { QuotaForecast } from "../../pool/v1/pool_broker_service_pb.js";
 
 /**
  * Describes the file gateway/admin/v1/usage_service.proto.
@@ -261,6 +262,14 @@ export declare type GetMyUsageResponse = Message<"gateway.admin.v1.GetMyUsageRes
    * @generated from field: gateway.limiter.v1.LimitStatus group_limits = 8;
    */
   groupLimits?: LimitStatus | undefined;
+
+  /**
+   * Of each pool with an account that the token may use: when the quotas of its accounts will be used
+   * up. Empty: unknown.
+   *
+   * @generated from field: repeated gateway.pool.v1.QuotaForecast forecasts = 9;
+   */
+  forecasts: QuotaForecast[];
 };
 
 /**
