@@ -2,7 +2,7 @@ import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect';
 import { type AccountService, ProbeResult } from '@gateway/proto/admin/v1/account_service_pb.js';
 import { AccountUse } from '@gateway/proto/pool/v1/account_pb.js';
 import { invalid } from './invalid.ts';
-import { uses } from './pools.ts';
+import { labelled, uses } from './pools.ts';
 
 /** Another operator changes team-c when the viewer asks to disable it. */
 export const accountService: Partial<ServiceImpl<typeof AccountService>> = {
@@ -29,6 +29,10 @@ export const accountService: Partial<ServiceImpl<typeof AccountService>> = {
     return { account: { id: `${account?.pool}/${name}` } };
   },
   replaceCredential: ({ accountId }) => ({ account: { id: accountId } }),
+  setAccountLabels({ accountId, labels }) {
+    labelled.set(accountId, labels);
+    return { account: { id: accountId, labels } };
+  },
   removeAccount: () => ({}),
   probeAccounts: ({ accountIds }) => ({
     probes: accountIds.map((accountId) =>

@@ -150,6 +150,9 @@ function messages() {
 /** The operators' changes of accounts since the page was loaded. */
 export const uses = new Map<string, AccountUse>();
 
+/** The labels of accounts. */
+export const labelled = new Map([['responses/batch-1', ['batch', 'reserved']]]);
+
 interface Details {
   readonly inFlight?: number;
   readonly used?: readonly [number, number];
@@ -180,6 +183,7 @@ function account(pool: string, name: string, details: Details): MessageInitShape
     inFlight,
     note,
     stored,
+    labels: labelled.get(`${pool}/${name}`) ?? [],
     source: stored ? 'database' : 'gateway.yaml',
     maxInFlight: 12,
     credentialKind: details.credentialKind ?? 'bearer',

@@ -15,13 +15,20 @@ function token(tokenId: string, label: string, init: object = {}): Token {
 }
 
 const named = [
-  token('7d0c2f44-5b1e-4a53-9c3e-0f5c7a2b9e11', 'ci', { note: 'Builds of the platform team; ask #platform' }),
+  token('7d0c2f44-5b1e-4a53-9c3e-0f5c7a2b9e11', 'ci', {
+    note: 'Builds of the platform team; ask #platform',
+    groupId: 'platform',
+  }),
   token('0b7fe1a2-88aa-4c0d-8f5a-1f8d6b2c7e22', 'support assistant', {
     limits: { requestsPerMinute: 600, tokensPerDay: 40_000_000n },
     expiresAt: ago(-4),
   }),
   token('c3a9d6e1-1f2b-4f6e-9a7d-55c1e0f3a933', 'Anna (personal)', { kind: TokenKind.PERSONAL, limits: {} }),
-  token('e8b1f0c7-7a3d-4e2f-b6c4-9d0a2f1b4c44', 'nightly batch', { limits: { tokensPerDay: 500_000n } }),
+  token('e8b1f0c7-7a3d-4e2f-b6c4-9d0a2f1b4c44', 'nightly batch', {
+    limits: { tokensPerDay: 500_000n, concurrentRequests: 4 },
+    groupId: 'platform',
+    access: { models: ['gateway/snel', 'gpt-5.5*'], accountLabels: ['batch'] },
+  }),
   token('19f4a7d2-3c6b-4d8e-a1f0-6e2d9b8c7a55', 'data science notebooks', { expiresAt: ago(-90) }),
   token('5ac3e9b8-6d1f-4b7a-8c2e-7f4a1d0b3e66', 'old partner', { revokedAt: ago(9) }),
 ];
@@ -39,9 +46,10 @@ export const tokens: Token[] = [...named, ...others];
  * viewer saves or rotates them.
  */
 export const tokenService: Partial<ServiceImpl<typeof TokenService>> = {
-  listTokens({ search, includeEnded, pageSize, pageToken }) {
+  listTokens({ search, includeEnded, pageSize, pageToken, groupId: only }) {
     const found = tokens.filter(
-      ({ tokenId, label, note, revokedAt }) =>
+      ({ tokenId, label, note, revokedAt, groupId }) =>
+        (only === '' || groupId === only) &&
         (includeEnded || revokedAt === undefined) &&
         (label.includes(search) || note.includes(search) || tokenId.startsWith(search)),
     );
@@ -50,20 +58,26 @@ export const tokenService: Partial<ServiceImpl<typeof TokenService>> = {
     return { tokens: found.slice(from, to).map(listing), nextPageToken: to < found.length ? String(to) : '' };
   },
   getToken: ({ token: asked }) => ({ token: listing(tokenOf(asked)) }),
-  issueToken({ label, kind, limits, note, expiresAt }) {
+  issueToken({ label, kind, limits, note, expiresAt, groupId, access }) {
     if (label.trim() === '') throw invalid({ label: 'Give it a name of 1 to 100 characters.' });
     if (label === 'taken') throw invalid({ label: 'There is a token of that name. Choose another one.' });
-    const issued = token(crypto.randomUUID(), label, { kind, limits, note, expiresAt, createdAt: timestampNow() });
+    const issued = token(crypto.randomUUID(), label, {
+      ...{ kind, limits, note, expiresAt, groupId, access },
+      createdAt: timestampNow(),
+    });
     const labelIsInUse = tokens.some((other) => other.label === label && other.revokedAt === undefined);
     tokens.unshift(issued);
     return { token: issued, tokenText: madeUpText, labelIsInUse };
   },
-  updateToken({ tokenId, label, limits, note, expiresAt, clearExpiry, expectedRevision }) {
+  updateToken({ tokenId, expectedRevision, ...change }) {
+    const { label, limits, note, expiresAt, clearExpiry, groupId, access } = change;
     const changed = tokenOf(tokenId);
     changedByAnother(changed);
     checkRevision(changed, expectedRevision);
     if (label !== undefined) changed.label = label;
     if (limits !== undefined) changed.limits = limits;
+    if (access !== undefined) changed.access = access;
+    if (groupId !== undefined) changed.groupId = groupId;
     if (note !== undefined) changed.note = note;
     if (expiresAt !== undefined || clearExpiry) changed.expiresAt = expiresAt;
     changed.revision += 1n;
@@ -115,10 +129,12 @@ function listing(each: Token): TokenListing {
       : BigInt(Math.round((1 + Math.sin(seed + index)) * 40_000 * ((seed % 9) + (index % 3)))),
   );
   const [rpm, tpd] = [each.limits?.requestsPerMinute, each.limits?.tokensPerDay];
+  const running = each.limits?.concurrentRequests;
   const waitMs = started + 3_600_000 * 5;
   const used = Math.round((((seed + Math.floor(Date.now() / 5_000)) % 100) / 100) * (rpm ?? 0));
   return create(TokenListingSchema, {
     token: structuredClone(each),
+    groupName: { platform: 'Platform', support: 'Support' }[each.groupId] ?? '',
     tokensByDay,
     limits: {
       ...(rpm !== undefined && {
@@ -131,6 +147,7 @@ function listing(each: Token): TokenListing {
           resetsAt: timestampFromMs(waitMs),
         },
       }),
+      ...(running !== undefined && { concurrency: { limit: running, running: Math.min(running, seed % 3) } }),
     },
   });
 }

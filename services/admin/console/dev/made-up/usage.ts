@@ -3,9 +3,11 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect';
 import { type UsageRow, UsageRowSchema, type UsageService } from '@gateway/proto/admin/v1/usage_service_pb.js';
 import { TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { QuotaOutlook } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { UsageGrouping } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { addDays, daysOf } from '../../src/pages/usage/usage-period.ts';
 import { localDayOf } from '../../src/ui/time.tsx';
+import { groupListings } from './groups.ts';
 import { tokens } from './tokens.ts';
 
 const models = ['gpt-5.5', 'gpt-5.5-mini', 'claude-sonnet-5', 'claude-opus-4-8', 'claude-haiku-4-5'];
@@ -111,6 +113,17 @@ export const usageService: Partial<ServiceImpl<typeof UsageService>> = {
       lastSevenDays: period(0.6),
       days,
       currency: 'EUR',
+      groupName: 'Platform',
+      groupLimits: groupListings()[0]?.limits,
+      forecasts: [
+        {
+          pool: 'responses',
+          outlook: QuotaOutlook.ENDS,
+          window: '5h',
+          endsAt: timestampFromMs(Date.now() + 4_800_000),
+        },
+        { pool: 'messages', outlook: QuotaOutlook.LASTS },
+      ],
     };
   },
 };

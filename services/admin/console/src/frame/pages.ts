@@ -2,6 +2,8 @@ import { Role } from '@gateway/proto/admin/v1/operator_service_pb.js';
 import type { ComponentType } from 'react';
 import { AuditPage } from '../pages/audit/audit-page.tsx';
 import { ConfigurationPage } from '../pages/configuration/configuration-page.tsx';
+import { GroupPage } from '../pages/groups/group-page.tsx';
+import { GroupsPage } from '../pages/groups/groups-page.tsx';
 import { MyUsagePage } from '../pages/my-usage/my-usage-page.tsx';
 import { OperatorsPage } from '../pages/operators/operators-page.tsx';
 import { OverviewPage } from '../pages/overview/overview-page.tsx';
@@ -38,6 +40,8 @@ export const pages: readonly PageEntry[] = [
   { path: '/tokens', label: 'Tokens', group: 'Manage', role: Role.VIEWER, component: TokensPage },
   { path: '/tokens/new', role: Role.OPERATOR, component: IssueTokenPage },
   { path: '/tokens/:tokenId', role: Role.VIEWER, component: TokenPage },
+  { path: '/groups', label: 'Groups', group: 'Manage', role: Role.VIEWER, component: GroupsPage },
+  { path: '/groups/:groupId', role: Role.VIEWER, component: GroupPage },
   { path: '/people', label: 'People', group: 'Manage', role: Role.VIEWER, component: PeoplePage },
   { path: '/my-usage', label: 'My usage', group: 'Watch', role: Role.UNSPECIFIED, component: MyUsagePage },
   { path: '/system', label: 'System', group: 'Gateway', role: Role.VIEWER, component: SystemPage },

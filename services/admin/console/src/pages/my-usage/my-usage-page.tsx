@@ -6,7 +6,9 @@ import type { UsagePeriod } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { Fact, Page, Panel } from '../../frame/page.tsx';
 import { Answer } from '../../ui/state.tsx';
 import { DayTime, localDayOf, Time } from '../../ui/time.tsx';
-import { TokenLimits } from '../tokens/token-limits.tsx';
+import { BudgetMeter } from '../groups/budget.tsx';
+import { ForecastLine } from '../pools/forecast-line.tsx';
+import { LimitMeters, TokenLimits } from '../tokens/token-limits.tsx';
 import { costNote, measuresOf, sumOf, tokensOf } from '../usage/measures.ts';
 import { UsageChart } from '../usage/usage-chart.tsx';
 import { addDays } from '../usage/usage-period.ts';
@@ -27,7 +29,8 @@ export function MyUsagePage() {
   );
 }
 
-function MyUsage({ token, limits, today, lastSevenDays, days, currency }: GetMyUsageResponse) {
+function MyUsage(usage: GetMyUsageResponse) {
+  const { token, limits, today, lastSevenDays, days, currency } = usage;
   return (
     <div className="panels">
       {token !== undefined && (
@@ -40,10 +43,44 @@ function MyUsage({ token, limits, today, lastSevenDays, days, currency }: GetMyU
           )}
         </Panel>
       )}
+      <GroupPanel {...usage} />
+      <ForecastPanel {...usage} />
       <PeriodPanel title="Today" period={today} />
       <PeriodPanel title="Last 7 days" period={lastSevenDays} />
       <Month days={days} currency={currency} />
     </div>
+  );
+}
+
+/** The room that all tokens of the group share. */
+function GroupPanel({ groupName, groupLimits, currency }: GetMyUsageResponse) {
+  if (groupName === '') return null;
+  return (
+    <Panel title="Limits of your group" aside={groupName}>
+      {groupLimits === undefined && <p className="faint">None, or the limiter is unreachable.</p>}
+      {groupLimits?.budget !== undefined && <BudgetMeter status={groupLimits.budget} currency={currency} />}
+      {groupLimits !== undefined && <LimitMeters status={groupLimits} recordedToday={0n} detailed />}
+    </Panel>
+  );
+}
+
+/** How long the accounts last that the token may use. */
+function ForecastPanel({ forecasts }: GetMyUsageResponse) {
+  const pools = [...Map.groupBy(forecasts, ({ pool }) => pool)];
+  if (pools.length === 0) return null;
+  return (
+    <Panel title="How long quotas last">
+      {pools.map(([pool, own]) => (
+        <section key={pool} aria-label={pool}>
+          <h3>{pool}</h3>
+          <ul className="forecasts">
+            {own.map((forecast) => (
+              <ForecastLine key={forecast.models} forecast={forecast} />
+            ))}
+          </ul>
+        </section>
+      ))}
+    </Panel>
   );
 }
 

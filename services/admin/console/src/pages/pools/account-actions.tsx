@@ -5,7 +5,9 @@ import { useState } from 'react';
 import { useChange } from '../../api/change.ts';
 import { Button } from '../../ui/button.tsx';
 import { FormDialog } from '../../ui/dialog.tsx';
+import { TextField } from '../../ui/field.tsx';
 import { ProblemNote } from '../../ui/state.tsx';
+import { wordsOf } from '../tokens/terms-draft.ts';
 import { CheckOutcome, useAccountCheck } from './account-check.tsx';
 import { changesOf, isPausedAfterRefusal, useWords, usualCredentialKind } from './account-words.ts';
 import {
@@ -18,7 +20,7 @@ import {
 
 type Asked =
   | { readonly kind: 'use'; readonly use: AccountUse; readonly seen: AccountUse }
-  | { readonly kind: 'credential' | 'remove' };
+  | { readonly kind: 'credential' | 'labels' | 'remove' };
 
 /** The actions on an account. Those that change it ask for confirmation. */
 export function AccountActions({ account }: { readonly account: Account }) {
@@ -55,6 +57,9 @@ export function AccountActions({ account }: { readonly account: Account }) {
           >
             Credential
           </Button>
+          <Button kind="quiet" aria-label={`Labels of ${account.id}`} onClick={() => setAsked({ kind: 'labels' })}>
+            Labels
+          </Button>
           <Button kind="quiet" aria-label={`Remove ${account.id}`} onClick={() => setAsked({ kind: 'remove' })}>
             Remove
           </Button>
@@ -65,6 +70,7 @@ export function AccountActions({ account }: { readonly account: Account }) {
       </CheckOutcome>
       {asked?.kind === 'use' && <ConfirmUse account={account} use={asked.use} seen={asked.seen} onClose={close} />}
       {asked?.kind === 'credential' && <ReplaceCredential account={account} onClose={close} />}
+      {asked?.kind === 'labels' && <SetLabels account={account} onClose={close} />}
       {asked?.kind === 'remove' && <ConfirmRemove account={account} onClose={close} />}
     </div>
   );
@@ -156,6 +162,36 @@ function ReplaceCredential({ account: { id, credentialKind }, onClose }: Account
     >
       <p>The gateway deletes the old credential and clears the errors that it caused.</p>
       <CredentialFields draft={draft} onDraft={setDraft} problem={problem} />
+    </FormDialog>
+  );
+}
+
+/** Replaces the labels of an account of the database. */
+function SetLabels({ account: { id, labels }, onClose }: AccountProps) {
+  const [text, setText] = useState(labels.join(' '));
+  const { run, busy, problem } = useChange(AccountService.method.setAccountLabels, {
+    alsoRefresh: [PoolService],
+    notice: () => `Labels of ${id} changed.`,
+    onDone: onClose,
+  });
+  return (
+    <FormDialog
+      title={`Labels of ${id}`}
+      submitLabel="Save labels"
+      busy={busy}
+      problem={problem}
+      fields={['labels']}
+      onSubmit={() => run({ accountId: id, labels: wordsOf(text) })}
+      onClose={onClose}
+    >
+      <TextField
+        label="Labels"
+        hint="Separated by spaces. Groups and tokens can be restricted to accounts with certain labels."
+        autoComplete="off"
+        value={text}
+        onValue={setText}
+        problem={problem?.fields.labels}
+      />
     </FormDialog>
   );
 }

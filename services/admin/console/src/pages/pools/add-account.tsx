@@ -5,6 +5,7 @@ import { useChange } from '../../api/change.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { SelectField, TextField } from '../../ui/field.tsx';
 import { fieldsOf } from '../../ui/form.tsx';
+import { wordsOf } from '../tokens/terms-draft.ts';
 import { usualCredentialKind } from './account-words.ts';
 import {
   type CredentialDraft,
@@ -25,7 +26,10 @@ interface AddAccountProps {
 /** Adds an account to the database. */
 export function AddAccount({ overview: { pools }, pool, onAdded, onClose }: AddAccountProps) {
   const names = pools.map((status) => status.pool?.name ?? '');
-  const [draft, setDraft] = useState({ pool: pool || (names[0] ?? ''), name: '', models: '', maxConcurrency: '' });
+  const [draft, setDraft] = useState({
+    ...{ pool: pool || (names[0] ?? ''), name: '' },
+    ...{ models: '', labels: '', maxConcurrency: '' },
+  });
   const kindIn = (name: string) =>
     usualCredentialKind({ format: pools.find((status) => status.pool?.name === name)?.pool?.format });
   const [credential, setCredential] = useState<CredentialDraft>({ ...emptyCredential, kind: kindIn(draft.pool) });
@@ -44,10 +48,11 @@ export function AddAccount({ overview: { pools }, pool, onAdded, onClose }: AddA
     if (credential.kind === kindIn(draft.pool)) setCredential({ ...credential, kind: kindIn(name) });
   };
   const submit = () => {
-    const { models, maxConcurrency, ...rest } = draft;
+    const { models, labels, maxConcurrency, ...rest } = draft;
     const account = {
       ...rest,
-      models: models.split(/[\s,]+/).filter((model) => model !== ''),
+      models: wordsOf(models),
+      labels: wordsOf(labels),
       maxConcurrency: Number(maxConcurrency || 0),
     };
     run({ account, credential: credentialOf(credential) });
@@ -79,6 +84,11 @@ export function AddAccount({ overview: { pools }, pool, onAdded, onClose }: AddA
         label="Models"
         hint="Model ids that the account may serve, separated by spaces; “*” matches any text. Empty: all models of the pool."
         {...field('models', 'account.models')}
+      />
+      <TextField
+        label="Labels"
+        hint="Separated by spaces. Groups and tokens can be restricted to accounts with certain labels."
+        {...field('labels', 'account.labels')}
       />
       <TextField
         label="Max concurrent requests"

@@ -15,7 +15,6 @@ import {
   AccountUse,
   ProviderFormat,
 } from '@gateway/proto/pool/v1/account_pb.js';
-import type { QuotaForecast } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { useSigned } from '../../api/session.tsx';
 import { useSearchParams } from '../../frame/address.ts';
 import { Link } from '../../frame/link.tsx';
@@ -26,16 +25,8 @@ import { type Column, Table } from '../../ui/table.tsx';
 import { Ago, Countdown, Time, useNowMs, withLocalTimes } from '../../ui/time.tsx';
 import { requestsLink } from '../requests/request-search.ts';
 import { AccountActions } from './account-actions.tsx';
-import {
-  cooldownText,
-  forecastOf,
-  forecastTone,
-  remedyOf,
-  runningCooldowns,
-  silentAccounts,
-  sourceText,
-  standOf,
-} from './account-words.ts';
+import { cooldownText, remedyOf, runningCooldowns, silentAccounts, sourceText, standOf } from './account-words.ts';
+import { ForecastLine } from './forecast-line.tsx';
 import { PauseLine } from './pause-line.tsx';
 
 /** One pool: how long its quotas last, and each of its accounts. */
@@ -89,61 +80,17 @@ export function PoolPanel({ status }: { readonly status: PoolStatus }) {
   );
 }
 
-function ForecastLine({ forecast, silent }: { readonly forecast: QuotaForecast; readonly silent: number }) {
-  const nowMs = useNowMs();
-  const outlook = forecastOf(forecast, nowMs);
-  const tone = forecastTone(outlook, nowMs);
-  const besides =
-    silent === 0 || forecast.models !== ''
-      ? ''
-      : ` ${formatCountOf(silent, 'account')} without a reported quota may last longer.`;
-  return (
-    <li>
-      {forecast.models !== '' && <code>{forecast.models}</code>}
-      {outlook.kind === 'ends' && (
-        <>
-          <Status tone={tone}>
-            Runs out in <Countdown to={outlook.atMs} />
-          </Status>
-          <span>
-            At the current rate: {usedUpText(outlook.window)} at <Time at={outlook.atMs} toMinute />.{besides}
-          </span>
-        </>
-      )}
-      {outlook.kind === 'dry' && (
-        <>
-          <Status tone={tone}>Exhausted</Status> {usedUpText(outlook.window)}.{besides}
-        </>
-      )}
-      {outlook.kind === 'none usable' && (
-        <>
-          <Status tone={tone}>Unavailable</Status> No account is available.{besides}
-        </>
-      )}
-      {outlook.kind === 'lasts' && (
-        <>
-          <Status tone={tone}>Sustainable</Status> Quotas renew faster than they are used.{besides}
-        </>
-      )}
-      {outlook.kind === 'unknown' && (
-        <>
-          <Status tone={tone}>No forecast</Status> No account has reported a quota with a duration and a reset time.
-        </>
-      )}
-    </li>
-  );
-}
-
 const columns: readonly Column<Account>[] = [
   {
     label: 'Account',
     names: true,
-    render: ({ id, name, source, credentialKind }) => (
+    render: ({ id, name, source, credentialKind, labels }) => (
       <>
         <AccountName id={id} name={name} />
         <div className="faint small nowrap">
           {credentialKind.replace('_', ' ')}, {sourceText({ source })}
         </div>
+        {labels.length > 0 && <div className="faint small">labels: {labels.join(', ')}</div>}
       </>
     ),
   },

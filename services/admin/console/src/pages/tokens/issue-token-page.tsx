@@ -1,28 +1,37 @@
 import { exportLine } from '@gateway/presentation';
+import { GroupService } from '@gateway/proto/admin/v1/group_service_pb.js';
 import { type IssueTokenResponse, TokenService } from '@gateway/proto/admin/v1/token_service_pb.js';
 import { TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { useState } from 'react';
 import { useChange } from '../../api/change.ts';
+import { useSearchParams } from '../../frame/address.ts';
 import { Link } from '../../frame/link.tsx';
 import { Page, Panel } from '../../frame/page.tsx';
 import { Button } from '../../ui/button.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { Form, FormProblem } from '../../ui/form.tsx';
 import { ClientSetup } from './client-setup.tsx';
-import { emptyToken, expiryOf, limitsOf, tokenFieldNames } from './token-draft.ts';
+import { accessOf } from './terms-draft.ts';
+import { emptyToken, expiryOf, tokenFieldNames, tokenLimitsOf } from './token-draft.ts';
 import { TokenFields } from './token-fields.tsx';
 import './tokens.css';
 
 /** A new token, shown once, with the settings of each client. */
 export function IssueTokenPage() {
-  const [draft, setDraft] = useState(emptyToken);
+  const [params] = useSearchParams();
+  const [draft, setDraft] = useState(() => ({ ...emptyToken, groupId: params.get('group') ?? '' }));
   // The page forgets the token when it is left.
   const [issued, setIssued] = useState<IssueTokenResponse>();
-  const { run, busy, problem } = useChange(TokenService.method.issueToken, { onDone: setIssued });
+  const { run, busy, problem } = useChange(TokenService.method.issueToken, {
+    alsoRefresh: [GroupService],
+    onDone: setIssued,
+  });
   if (issued !== undefined) return <Issued {...issued} />;
   const submit = () => {
     const kind = draft.kind === 'personal' ? TokenKind.PERSONAL : TokenKind.SERVICE;
-    run({ kind, label: draft.label, limits: limitsOf(draft), note: draft.note, expiresAt: expiryOf(draft) });
+    const { label, groupId, note } = draft;
+    const terms = { limits: tokenLimitsOf(draft), access: accessOf(draft) };
+    run({ kind, label, groupId, note, ...terms, expiresAt: expiryOf(draft) });
   };
   return (
     <Page title="Issue token" about={<Link to="/tokens">All tokens</Link>}>

@@ -1,3 +1,4 @@
+import { GroupService } from '@gateway/proto/admin/v1/group_service_pb.js';
 import { TokenService } from '@gateway/proto/admin/v1/token_service_pb.js';
 import type { Token } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { useState } from 'react';
@@ -5,6 +6,8 @@ import { useChange } from '../../api/change.ts';
 import { FormDialog, SecretOnce } from '../../ui/dialog.tsx';
 import { SelectField } from '../../ui/field.tsx';
 import { ProblemNote } from '../../ui/state.tsx';
+import { useGroups } from '../groups/use-groups.ts';
+import { ChangedMeanwhile } from './changed-meanwhile.tsx';
 import { differences, draftOf, tokenFieldNames, updateOf } from './token-draft.ts';
 import { TokenFields } from './token-fields.tsx';
 
@@ -18,12 +21,15 @@ export function EditToken({ token, onClose }: TokenProps) {
   const [seen] = useState(token);
   const [draft, setDraft] = useState(() => draftOf(seen));
   const { run, busy, problem } = useChange(TokenService.method.updateToken, {
+    alsoRefresh: [GroupService],
     notice: ({ token: updated }) => `${updated?.label} was updated.`,
     onDone: onClose,
   });
+  const groups = useGroups();
+  const nameOf = (wanted: string) => groups.find(({ groupId }) => groupId === wanted)?.name ?? wanted;
   // Changes by another operator are shown as soon as they are known; this operator's changes are
   // applied on top of them.
-  const changed = token.revision === seen.revision ? [] : differences(seen, token);
+  const changed = token.revision === seen.revision ? [] : differences(seen, token, nameOf);
   return (
     <FormDialog
       title={`Edit ${seen.label}`}
@@ -31,20 +37,11 @@ export function EditToken({ token, onClose }: TokenProps) {
       busy={busy}
       problem={problem?.kind === 'conflict' && changed.length > 0 ? undefined : problem}
       fields={tokenFieldNames}
-      onSubmit={() => run({ ...updateOf(seen, draft), expectedRevision: token.revision })}
+      onSubmit={() => run({ ...updateOf(seen, draft, token), expectedRevision: token.revision })}
       onClose={onClose}
     >
       <TokenFields draft={draft} onDraft={setDraft} problem={problem} isNew={false} />
-      {changed.length > 0 && (
-        <div className="problem-note" role="alert">
-          <p>Another operator changed this token meanwhile. Fields that you did not edit keep their changes:</p>
-          <ul>
-            {changed.map((text) => (
-              <li key={text}>{text}</li>
-            ))}
-          </ul>
-        </div>
-      )}
+      <ChangedMeanwhile what="token" changes={changed} />
     </FormDialog>
   );
 }

@@ -2,7 +2,7 @@ import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { TokenKind, TokenSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { describe, expect, it } from 'vitest';
-import { differences, draftOf, limitsOf, updateOf } from './token-draft.ts';
+import { differences, draftOf, tokenLimitsOf, updateOf } from './token-draft.ts';
 
 const token = (init: object = {}) => create(TokenSchema, { ...issued, ...init });
 const issued: MessageInitShape<typeof TokenSchema> = {
@@ -27,9 +27,20 @@ describe('an edited token', () => {
     expect(update).not.toHaveProperty('note');
   });
 
+  it('keeps limits and rules that were not edited, also those that another person changed meanwhile', () => {
+    const access = { models: ['claude*'], accountLabels: ['reserved'] };
+    const now = token({ limits: { requestsPerMinute: 60, tokensPerDay: 5n, concurrentRequests: 3 }, access });
+    const edited = { ...draftOf(token()), requestsPerMinute: '7', models: 'gpt-5.5, gateway/snel' };
+    expect(updateOf(token(), edited, now)).toMatchObject({
+      limits: { requestsPerMinute: 7, tokensPerDay: 5n, concurrentRequests: 3 },
+      access: { models: ['gpt-5.5', 'gateway/snel'], accountLabels: ['reserved'] },
+    });
+    expect(updateOf(now, { ...draftOf(now), groupId: 'g' })).toEqual({ tokenId: 't', groupId: 'g' });
+  });
+
   it('distinguishes a limit of 0 from no limit', () => {
-    expect(limitsOf({ ...draftOf(token()), requestsPerMinute: '0', tokensPerDay: '' }).requestsPerMinute).toBe(0);
-    expect(limitsOf({ ...draftOf(token()), kind: 'personal' })).not.toHaveProperty('requestsPerMinute');
+    expect(tokenLimitsOf({ ...draftOf(token()), requestsPerMinute: '0', tokensPerDay: '' }).requestsPerMinute).toBe(0);
+    expect(tokenLimitsOf({ ...draftOf(token()), kind: 'personal' })).not.toHaveProperty('requestsPerMinute');
   });
 
   it('shows changes by another person', () => {
@@ -39,6 +50,7 @@ describe('an edited token', () => {
       'Requests per minute: 60 → 120',
       'Tokens per day: 1\u202f000 → unlimited',
     ]);
+    expect(differences(token(), token({ groupId: 'g' }), () => 'Team A')).toEqual(['Group: none → Team A']);
     expect(differences(token(), token())).toEqual([]);
   });
 });

@@ -1,59 +1,60 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
-import { formatCount } from '@gateway/presentation';
 import type { UpdateTokenRequestSchema } from '@gateway/proto/admin/v1/token_service_pb.js';
 import { type Token, TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { type Limits, LimitsSchema } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { formatMoment, msOf } from '../../ui/time.tsx';
+import {
+  accessOf,
+  changedFields,
+  editsOn,
+  isEdited,
+  limitsOf,
+  type TermsDraft,
+  termsDraftOf,
+  termsFieldNames,
+  termsRows,
+} from './terms-draft.ts';
 
-/** The typed fields of a token. Empty limits are none; an empty expiry is never. */
-export interface TokenDraft {
+/** The typed fields of a token. An empty expiry is never. */
+export interface TokenDraft extends TermsDraft {
   readonly kind: 'service' | 'personal';
   readonly label: string;
-  readonly requestsPerMinute: string;
-  readonly tokensPerDay: string;
+  /** Empty: none. */
+  readonly groupId: string;
   readonly note: string;
   /** "2026-12-31T23:59" in the operator's zone. */
   readonly expiresAt: string;
 }
 
 /** Names of these fields in the problems of a request. */
-export const tokenFieldNames = [
-  'kind',
-  'label',
-  'limits.requestsPerMinute',
-  'limits.tokensPerDay',
-  'note',
-  'expiresAt',
-];
+export const tokenFieldNames = ['kind', 'label', ...termsFieldNames, 'groupId', 'note', 'expiresAt'];
 
 export const emptyToken: TokenDraft = {
   kind: 'service',
   label: '',
+  groupId: '',
+  ...termsDraftOf({}),
   requestsPerMinute: '60',
   tokensPerDay: '1000000',
   note: '',
   expiresAt: '',
 };
 
-export function draftOf({ kind, label, limits, note, expiresAt }: Token): TokenDraft {
+export function draftOf({ kind, label, groupId, limits, access, note, expiresAt }: Token): TokenDraft {
   return {
     kind: kind === TokenKind.PERSONAL ? 'personal' : 'service',
     label,
-    requestsPerMinute: limits?.requestsPerMinute?.toString() ?? '',
-    tokensPerDay: limits?.tokensPerDay?.toString() ?? '',
+    groupId,
+    ...termsDraftOf({ ...(limits && { limits }), ...(access && { access }) }),
     note,
     expiresAt: expiresAt === undefined ? '' : localText(msOf(expiresAt)),
   };
 }
 
 /** Personal tokens have no limits. */
-export function limitsOf({ kind, requestsPerMinute, tokensPerDay }: TokenDraft): Limits {
-  if (kind === 'personal') return create(LimitsSchema);
-  return create(LimitsSchema, {
-    requestsPerMinute: requestsPerMinute === '' ? undefined : Number(requestsPerMinute),
-    tokensPerDay: tokensPerDay === '' ? undefined : BigInt(tokensPerDay),
-  });
+export function tokenLimitsOf(draft: TokenDraft, budget?: Limits['budget']): Limits {
+  return draft.kind === 'personal' ? create(LimitsSchema) : limitsOf(draft, budget);
 }
 
 export function expiryOf({ expiresAt }: TokenDraft) {
@@ -62,45 +63,42 @@ export function expiryOf({ expiresAt }: TokenDraft) {
 
 /**
  * Contains only changed fields, so that changes by others stay. @param seen the token as the
- * operator saw it at the beginning.
+ * operator saw it at the beginning. @param now as it is now.
  */
-export function updateOf(seen: Token, draft: TokenDraft): MessageInitShape<typeof UpdateTokenRequestSchema> {
+export function updateOf(
+  seen: Token,
+  draft: TokenDraft,
+  now: Token = seen,
+): MessageInitShape<typeof UpdateTokenRequestSchema> {
   const before = draftOf(seen);
-  const limitsChanged =
-    draft.requestsPerMinute !== before.requestsPerMinute || draft.tokensPerDay !== before.tokensPerDay;
-  const expiryChanged = draft.expiresAt !== before.expiresAt;
+  const merged = editsOn(before, draft, draftOf(now));
+  const edited = (...names: readonly (keyof TokenDraft)[]) => isEdited(before, draft, names);
   return {
     tokenId: seen.tokenId,
-    ...(draft.label !== before.label && { label: draft.label }),
-    // Limits are replaced as a whole: those that the form does not show stay.
-    ...(limitsChanged && { limits: withOthers(limitsOf(draft), seen.limits) }),
-    ...(draft.note !== before.note && { note: draft.note }),
-    ...(expiryChanged && (draft.expiresAt === '' ? { clearExpiry: true } : { expiresAt: expiryOf(draft) })),
+    ...(edited('label') && { label: draft.label }),
+    ...(edited('groupId') && { groupId: draft.groupId }),
+    ...(edited('requestsPerMinute', 'tokensPerDay', 'concurrentRequests') && {
+      limits: tokenLimitsOf(merged, now.limits?.budget),
+    }),
+    ...(edited('models', 'accountLabels') && { access: accessOf(merged) }),
+    ...(edited('note') && { note: draft.note }),
+    ...(edited('expiresAt') && (draft.expiresAt === '' ? { clearExpiry: true } : { expiresAt: expiryOf(draft) })),
   };
 }
 
-function withOthers(limits: Limits, { concurrentRequests, budget }: Partial<Limits> = {}): Limits {
-  return create(LimitsSchema, { ...limits, concurrentRequests, budget });
-}
-
-/** The changes by another person, one line for each field. */
-export function differences(seen: Token, now: Token): readonly string[] {
-  const rows: readonly (readonly [string, (token: Token) => string])[] = [
+/**
+ * The changes by another person, one line for each field. @param nameOf the name of the group with
+ * this id.
+ */
+export function differences(seen: Token, now: Token, nameOf = (groupId: string) => groupId): readonly string[] {
+  return changedFields(seen, now, [
     ['Label', ({ label }) => label],
-    ['Requests per minute', ({ limits }) => limitText(limits?.requestsPerMinute)],
-    ['Tokens per day', ({ limits }) => limitText(limits?.tokensPerDay)],
+    ['Group', ({ groupId }) => (groupId === '' ? 'none' : nameOf(groupId))],
+    ...termsRows,
     ['Note', ({ note }) => note || 'none'],
     ['Expires', ({ expiresAt }) => (expiresAt === undefined ? 'never' : formatMoment(expiresAt))],
     ['Revoked', ({ revokedAt }) => (revokedAt === undefined ? 'no' : 'yes')],
-  ];
-  return rows.flatMap(([name, textOf]) => {
-    const [before, after] = [textOf(seen), textOf(now)];
-    return before === after ? [] : [`${name}: ${before} → ${after}`];
-  });
-}
-
-export function limitText(limit: number | bigint | undefined): string {
-  return limit === undefined ? 'unlimited' : formatCount(limit);
+  ]);
 }
 
 function localText(ms: number): string {

@@ -1,6 +1,8 @@
 import type { Problem } from '../../api/problem.ts';
 import { SelectField, TextAreaField, TextField } from '../../ui/field.tsx';
 import { fieldsOf } from '../../ui/form.tsx';
+import { useGroups } from '../groups/use-groups.ts';
+import { AccessFields, LimitFields } from './terms-fields.tsx';
 import type { TokenDraft } from './token-draft.ts';
 
 interface TokenFieldsProps {
@@ -29,26 +31,9 @@ export function TokenFields({ draft, onDraft, problem, isNew }: TokenFieldsProps
           <option value="personal">Personal (no limits)</option>
         </SelectField>
       )}
-      {draft.kind === 'service' && (
-        <>
-          <TextField
-            label="Requests per minute"
-            hint="Counted over any 60 seconds. Empty: unlimited. 0: every request is rejected."
-            type="number"
-            min={0}
-            max={4_294_967_295}
-            {...field('requestsPerMinute', 'limits.requestsPerMinute')}
-          />
-          <TextField
-            label="Tokens per day"
-            hint="Input and output tokens, from midnight to midnight in Amsterdam. Empty: unlimited."
-            type="number"
-            min={0}
-            max={Number.MAX_SAFE_INTEGER}
-            {...field('tokensPerDay', 'limits.tokensPerDay')}
-          />
-        </>
-      )}
+      <GroupField {...field('groupId')} />
+      {draft.kind === 'service' && <LimitFields field={field} />}
+      <AccessFields field={field} />
       <TextField
         label="Expires"
         hint="In your time zone. Empty: never."
@@ -57,5 +42,29 @@ export function TokenFields({ draft, onDraft, problem, isNew }: TokenFieldsProps
       />
       <TextAreaField label="Note" hint="Visible to operators only." maxLength={1000} {...field('note')} />
     </>
+  );
+}
+
+interface GroupFieldProps {
+  readonly value: string;
+  readonly onValue: (value: string) => void;
+  readonly problem: string | undefined;
+}
+
+/** The choice of a group. It keeps the current one, also while groups are not known. */
+function GroupField(field: GroupFieldProps) {
+  const groups = useGroups();
+  return (
+    <SelectField label="Group" hint="Its limits, budget and rules apply in addition to those of the token." {...field}>
+      <option value="">none</option>
+      {groups.map(({ groupId, name }) => (
+        <option key={groupId} value={groupId}>
+          {name}
+        </option>
+      ))}
+      {field.value !== '' && groups.every(({ groupId }) => groupId !== field.value) && (
+        <option value={field.value}>the current one</option>
+      )}
+    </SelectField>
   );
 }

@@ -1,12 +1,13 @@
 import { formatCompact, reachedText, usedToday } from '@gateway/presentation';
-import type { Token } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import type { Group, Token } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import type { LimitStatus } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { Bar } from '../../ui/status.tsx';
 import { Countdown, DayTime } from '../../ui/time.tsx';
 import './tokens.css';
 
 interface TokenLimitsProps {
-  readonly token: Token;
+  /** The token, or the group, whose limits these are. */
+  readonly token: Pick<Token | Group, 'limits'>;
   /** Undefined if the limiter could not be asked. */
   readonly status: LimitStatus | undefined;
   /** The tokens used today, by the ledger. */
@@ -15,12 +16,22 @@ interface TokenLimitsProps {
   readonly detailed?: boolean;
 }
 
-/** The state of a token's limits: the minute's window and the day's budget. */
+/** The state of a token's limits: the minute's window, the day, and requests at a time. */
 export function TokenLimits({ token: { limits }, status, recordedToday, detailed = false }: TokenLimitsProps) {
-  if (limits?.requestsPerMinute === undefined && limits?.tokensPerDay === undefined)
+  const { requestsPerMinute, tokensPerDay, concurrentRequests } = limits ?? {};
+  if ([requestsPerMinute, tokensPerDay, concurrentRequests].every((limit) => limit === undefined))
     return <span className="faint">Unlimited</span>;
   if (status === undefined) return <span className="faint">Unknown: the limiter is unreachable</span>;
-  const { requests, tokens } = status;
+  return <LimitMeters status={status} recordedToday={recordedToday} detailed={detailed} />;
+}
+
+interface LimitMetersProps extends Pick<TokenLimitsProps, 'recordedToday' | 'detailed'> {
+  readonly status: LimitStatus;
+}
+
+/** One line for each limit except a budget. */
+export function LimitMeters({ status, recordedToday, detailed = false }: LimitMetersProps) {
+  const { requests, tokens, concurrency } = status;
   return (
     <div className="token-limits">
       {requests !== undefined && (
@@ -53,6 +64,15 @@ export function TokenLimits({ token: { limits }, status, recordedToday, detailed
           )}
         </Meter>
       )}
+      {concurrency !== undefined && (
+        <Meter
+          what="Requests running now"
+          unit=" running"
+          remaining={concurrency.limit - concurrency.running}
+          used={concurrency.running}
+          limit={concurrency.limit}
+        />
+      )}
       {status.degraded && <p className="faint small">Estimated: the limit store is unreachable.</p>}
     </div>
   );
@@ -64,16 +84,19 @@ interface MeterProps {
   readonly used: number;
   readonly remaining: number;
   readonly limit: number;
-  readonly children: React.ReactNode;
+  /** Of a figure: counts unless given. */
+  readonly format?: (value: number) => string;
+  readonly children?: React.ReactNode;
 }
 
-function Meter({ what, unit, used, remaining, limit, children }: MeterProps) {
+/** How much of a limit is used. */
+export function Meter({ what, unit, used, remaining, limit, format = formatCompact, children }: MeterProps) {
   return (
     <div className="limit">
       <Bar share={limit === 0 ? 1 : Math.min(1, used / limit)} label={what} />
       <span title={what}>
         <span className="nowrap">
-          <b>{formatCompact(used)}</b> of {formatCompact(limit)}
+          <b>{format(used)}</b> of {format(limit)}
           {unit}
         </span>
         {reachedText(remaining)}

@@ -16,9 +16,10 @@ import { Status } from '../../ui/status.tsx';
 import { localDayOf, Time } from '../../ui/time.tsx';
 import { requestsLink } from '../requests/request-search.ts';
 import { addDays, dayLabel, noonOf } from '../usage/usage-period.ts';
+import { AccessFacts } from './access-facts.tsx';
 import { ClientSetup } from './client-setup.tsx';
+import { limitText } from './terms-draft.ts';
 import { EditToken, RevokeToken, RotateToken } from './token-dialogs.tsx';
-import { limitText } from './token-draft.ts';
 import { TokenLimits } from './token-limits.tsx';
 import { standOfToken } from './token-stand.ts';
 import './tokens.css';
@@ -90,6 +91,14 @@ function Known({ listing, token, error }: KnownProps) {
               <code>{token.tokenId}</code> <CopyButton text={token.tokenId} what="token id" />
             </Fact>
             <Fact name="Kind">{token.kind === TokenKind.PERSONAL ? 'Personal (no limits)' : 'Service'}</Fact>
+            <Fact name="Group">
+              {token.groupId === '' ? (
+                <span className="faint">None</span>
+              ) : (
+                <Link to={`/groups/${token.groupId}`}>{listing.groupName || token.groupId}</Link>
+              )}
+            </Fact>
+            <AccessFacts access={token.access} />
             <Fact name="Issued">
               <Time at={token.createdAt} />
             </Fact>

@@ -62,7 +62,7 @@ export function TokensPage() {
                 caption="Tokens, newest first"
                 rows={pages.flatMap(({ tokens }) => tokens)}
                 keyOf={({ token }) => token?.tokenId ?? ''}
-                columns={columns}
+                columns={tokenColumns}
                 empty={<NoTokens search={search} />}
               />
               <More of={list} />
@@ -86,7 +86,7 @@ function NoTokens({ search }: { readonly search: string }) {
   );
 }
 
-const columns: readonly Column<TokenListing>[] = [
+export const tokenColumns: readonly Column<TokenListing>[] = [
   {
     label: 'Token',
     names: true,
@@ -96,6 +96,15 @@ const columns: readonly Column<TokenListing>[] = [
         {token?.note && <div className="faint small clipped">{token.note}</div>}
       </>
     ),
+  },
+  {
+    label: 'Group',
+    render: ({ token, groupName }) =>
+      token?.groupId ? (
+        <Link to={`/groups/${token.groupId}`}>{groupName || token.groupId}</Link>
+      ) : (
+        <span className="faint">None</span>
+      ),
   },
   { label: 'Kind', render: ({ token }) => (token?.kind === TokenKind.PERSONAL ? 'personal' : 'service') },
   {

@@ -1,0 +1,69 @@
+import { formatMoney } from '@gateway/presentation';
+import type { GroupListing } from '@gateway/proto/admin/v1/group_service_pb.js';
+import type { Budget, BudgetStatus } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { Status } from '../../ui/status.tsx';
+import { DayTime, msOf, Time, useNowMs } from '../../ui/time.tsx';
+import { Meter } from '../tokens/token-limits.tsx';
+import { perPeriod } from './group-draft.ts';
+
+interface GroupBudgetProps {
+  readonly listing: GroupListing;
+  readonly currency: string;
+}
+
+/** What a group has spent of its budget, and when that is used up. */
+export function GroupBudget({ listing: { group, limits, budgetEndsAt }, currency }: GroupBudgetProps) {
+  const nowMs = useNowMs();
+  const budget = group?.limits?.budget;
+  if (budget === undefined) return <span className="faint">None</span>;
+  if (limits?.budget === undefined) return <span className="faint">Unknown: the limiter is unreachable</span>;
+  const { spentMicros, amountMicros } = limits.budget;
+  return (
+    <BudgetMeter status={limits.budget} budget={budget} currency={currency}>
+      {spentMicros >= amountMicros ? (
+        <Status tone="bad">Budget spent</Status>
+      ) : budgetEndsAt !== undefined ? (
+        <Status tone={msOf(budgetEndsAt) - nowMs < dayMs ? 'bad' : 'warn'}>
+          Budget ends at <Time at={budgetEndsAt} toMinute />
+        </Status>
+      ) : (
+        <Status tone="good">Lasts until the period ends</Status>
+      )}
+    </BudgetMeter>
+  );
+}
+
+const dayMs = 86_400_000;
+
+interface BudgetMeterProps {
+  readonly status: BudgetStatus;
+  /** With the period, if it is known. */
+  readonly budget?: Budget;
+  readonly currency: string;
+  readonly children?: React.ReactNode;
+}
+
+/** What a budget's period has cost so far. */
+export function BudgetMeter({ status, budget, currency, children }: BudgetMeterProps) {
+  const { amountMicros, spentMicros, reservedMicros, resetsAt } = status;
+  return (
+    <div className="token-limits">
+      <Meter
+        what="Spent of the budget"
+        unit={budget === undefined ? ' of the budget' : ` ${perPeriod(budget)}`}
+        used={Number(spentMicros)}
+        remaining={Math.max(0, Number(amountMicros - spentMicros))}
+        limit={Number(amountMicros)}
+        format={(micros) => formatMoney(micros, currency)}
+      >
+        {reservedMicros > 0n && <>{formatMoney(reservedMicros, currency)} reserved by running requests. </>}
+        {resetsAt !== undefined && (
+          <>
+            renewed at <DayTime at={resetsAt} />
+          </>
+        )}
+      </Meter>
+      {children}
+    </div>
+  );
+}

@@ -1,0 +1,147 @@
+import { formatCountOf } from '@gateway/presentation';
+import { GroupService } from '@gateway/proto/admin/v1/group_service_pb.js';
+import { TokenService } from '@gateway/proto/admin/v1/token_service_pb.js';
+import type { Group } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { useState } from 'react';
+import { navigate } from 'wouter/use-browser-location';
+import { useChange } from '../../api/change.ts';
+import type { Problem } from '../../api/problem.ts';
+import { FormDialog } from '../../ui/dialog.tsx';
+import { SelectField, TextAreaField, TextField } from '../../ui/field.tsx';
+import { fieldsOf } from '../../ui/form.tsx';
+import { ChangedMeanwhile } from '../tokens/changed-meanwhile.tsx';
+import { AccessFields, LimitFields } from '../tokens/terms-fields.tsx';
+import {
+  amountPattern,
+  emptyGroup,
+  type GroupDraft,
+  groupDifferences,
+  groupDraftOf,
+  groupFieldNames,
+  groupOf,
+  groupUpdateOf,
+} from './group-draft.ts';
+
+interface CreateGroupProps {
+  /** "EUR". Empty: nothing has a price. */
+  readonly currency: string;
+  readonly onClose: () => void;
+}
+
+interface GroupProps extends CreateGroupProps {
+  /** The current state, which may change while this is open. */
+  readonly group: Group;
+}
+
+export function CreateGroup({ currency, onClose }: CreateGroupProps) {
+  const [draft, setDraft] = useState(emptyGroup);
+  const { run, busy, problem } = useChange(GroupService.method.createGroup, {
+    notice: ({ group }) => `${group?.name} was created.`,
+    onDone: ({ group }) => navigate(`/groups/${group?.groupId}`),
+  });
+  return (
+    <FormDialog
+      title="Create group"
+      submitLabel="Create group"
+      busy={busy}
+      problem={problem}
+      fields={groupFieldNames}
+      onSubmit={() => run(groupOf(draft))}
+      onClose={onClose}
+    >
+      <GroupFields draft={draft} onDraft={setDraft} problem={problem} currency={currency} />
+    </FormDialog>
+  );
+}
+
+export function EditGroup({ group, currency, onClose }: GroupProps) {
+  const [seen] = useState(group);
+  const [draft, setDraft] = useState(() => groupDraftOf(seen));
+  const { run, busy, problem } = useChange(GroupService.method.updateGroup, {
+    alsoRefresh: [TokenService],
+    notice: ({ group: updated }) => `${updated?.name} was updated.`,
+    onDone: onClose,
+  });
+  const changed = group.revision === seen.revision ? [] : groupDifferences(seen, group);
+  return (
+    <FormDialog
+      title={`Edit ${seen.name}`}
+      submitLabel={changed.length > 0 ? 'Apply my changes' : 'Save'}
+      busy={busy}
+      problem={problem?.kind === 'conflict' && changed.length > 0 ? undefined : problem}
+      fields={groupFieldNames}
+      onSubmit={() => run({ ...groupUpdateOf(seen, draft, group), expectedRevision: group.revision })}
+      onClose={onClose}
+    >
+      <GroupFields draft={draft} onDraft={setDraft} problem={problem} currency={currency} />
+      <ChangedMeanwhile what="group" changes={changed} />
+    </FormDialog>
+  );
+}
+
+interface GroupFieldsProps {
+  readonly draft: GroupDraft;
+  readonly onDraft: (draft: GroupDraft) => void;
+  readonly problem: Problem | undefined;
+  readonly currency: string;
+}
+
+function GroupFields({ draft, onDraft, problem, currency }: GroupFieldsProps) {
+  const field = fieldsOf(draft, onDraft, problem);
+  return (
+    <>
+      <TextField
+        label="Name"
+        hint="Unique. Holders of its tokens can see it."
+        required
+        maxLength={100}
+        autoComplete="off"
+        {...field('name')}
+      />
+      <TextField
+        label={currency === '' ? 'Budget' : `Budget in ${currency}`}
+        hint={
+          currency === ''
+            ? 'gateway.yaml has no prices: until it has, nothing is charged. Empty: none.'
+            : 'What all its requests together may cost in a period, such as 250 or 12.50. Empty: none.'
+        }
+        inputMode="decimal"
+        pattern={amountPattern}
+        autoComplete="off"
+        {...field('budget', 'limits.budget.amount')}
+      />
+      <SelectField label="Budget period" {...field('budgetPeriod', 'limits.budget.period')}>
+        <option value="day">a day</option>
+        <option value="week">a week, from Monday</option>
+        <option value="month">a month</option>
+      </SelectField>
+      <LimitFields field={field} />
+      <AccessFields field={field} />
+      <TextAreaField label="Note" hint="Visible to operators only." maxLength={1000} {...field('note')} />
+    </>
+  );
+}
+
+export function DeleteGroup({ group: { groupId, name, tokens }, onClose }: Omit<GroupProps, 'currency'>) {
+  const { run, busy, problem } = useChange(GroupService.method.deleteGroup, {
+    alsoRefresh: [TokenService],
+    notice: () => `${name} was deleted.`,
+    onDone: () => navigate('/groups'),
+  });
+  return (
+    <FormDialog
+      title={`Delete ${name}?`}
+      submitLabel="Delete group"
+      danger
+      busy={busy}
+      problem={problem}
+      onSubmit={() => run({ groupId })}
+      onClose={onClose}
+    >
+      <p>
+        {tokens === 0 ? 'It has no valid tokens.' : `${formatCountOf(tokens, 'token')} stay valid without a group.`} Its
+        limits, budget and access rules no longer apply. This cannot be undone.
+      </p>
+    </FormDialog>
+  );
+}

@@ -1,0 +1,104 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import type { CreateGroupRequestSchema, UpdateGroupRequestSchema } from '@gateway/proto/admin/v1/group_service_pb.js';
+import type { Group } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { type Budget, BudgetPeriod } from '@gateway/proto/limiter/v1/limit_pb.js';
+import {
+  accessOf,
+  changedFields,
+  editsOn,
+  isEdited,
+  limitsOf,
+  type TermsDraft,
+  termsDraftOf,
+  termsFieldNames,
+  termsRows,
+} from '../tokens/terms-draft.ts';
+
+/** The typed fields of a group. */
+export interface GroupDraft extends TermsDraft {
+  readonly name: string;
+  readonly note: string;
+  /** "250" or "12.50". Empty: no budget. */
+  readonly budget: string;
+  readonly budgetPeriod: keyof typeof periods;
+}
+
+/** Names of these fields in the problems of a request. */
+export const groupFieldNames = ['name', 'note', ...termsFieldNames, 'limits.budget.amount', 'limits.budget.period'];
+
+/** What the budget's field takes: nine digits and millionths. */
+export const amountPattern = '\\d{1,9}(\\.\\d{1,6})?';
+
+const periods = { day: BudgetPeriod.DAY, week: BudgetPeriod.WEEK, month: BudgetPeriod.MONTH };
+
+export const emptyGroup: GroupDraft = { name: '', note: '', ...termsDraftOf({}), budget: '', budgetPeriod: 'month' };
+
+export function groupDraftOf(group: Group): GroupDraft {
+  const budget = group.limits?.budget;
+  return {
+    name: group.name,
+    note: group.note,
+    ...termsDraftOf(group),
+    budget: budget === undefined ? '' : amountText(budget.amountMicros),
+    budgetPeriod: periodName(budget) ?? 'month',
+  };
+}
+
+export function groupOf(draft: GroupDraft): MessageInitShape<typeof CreateGroupRequestSchema> {
+  const { name, note } = draft;
+  return { name, note, limits: limitsOf(draft, budgetOf(draft)), access: accessOf(draft) };
+}
+
+/** As `updateOf` a token: contains only changed fields. */
+export function groupUpdateOf(
+  seen: Group,
+  draft: GroupDraft,
+  now: Group = seen,
+): MessageInitShape<typeof UpdateGroupRequestSchema> {
+  const before = groupDraftOf(seen);
+  const { limits, access } = groupOf(editsOn(before, draft, groupDraftOf(now)));
+  const edited = (...names: readonly (keyof GroupDraft)[]) => isEdited(before, draft, names);
+  return {
+    groupId: seen.groupId,
+    ...(edited('name') && { name: draft.name }),
+    ...(edited('note') && { note: draft.note }),
+    ...(edited('requestsPerMinute', 'tokensPerDay', 'concurrentRequests', 'budget', 'budgetPeriod') && { limits }),
+    ...(edited('models', 'accountLabels') && { access }),
+  };
+}
+
+/** The changes by another person, one line for each field. */
+export function groupDifferences(seen: Group, now: Group): readonly string[] {
+  return changedFields(seen, now, [
+    ['Name', ({ name }) => name],
+    ...termsRows,
+    ['Budget', ({ limits }) => budgetText(limits?.budget)],
+    ['Note', ({ note }) => note || 'none'],
+  ]);
+}
+
+/** "per month" */
+export function perPeriod(budget: Pick<Budget, 'period'> | undefined): string {
+  const name = periodName(budget);
+  return name === undefined ? '' : `per ${name}`;
+}
+
+function budgetText(budget: Budget | undefined): string {
+  return budget === undefined ? 'none' : `${amountText(budget.amountMicros)} ${perPeriod(budget)}`;
+}
+
+function periodName(budget: Pick<Budget, 'period'> | undefined): GroupDraft['budgetPeriod'] | undefined {
+  return (['day', 'week', 'month'] as const).find((name) => periods[name] === budget?.period);
+}
+
+function budgetOf({ budget, budgetPeriod }: GroupDraft) {
+  if (budget === '') return undefined;
+  const [whole = '', fraction = ''] = budget.split('.');
+  return { amountMicros: BigInt(whole + fraction.padEnd(6, '0')), period: periods[budgetPeriod] };
+}
+
+function amountText(micros: bigint): string {
+  const digits = micros.toString().padStart(7, '0');
+  const fraction = digits.slice(-6).replace(/0+$/, '');
+  return digits.slice(0, -6) + (fraction === '' ? '' : `.${fraction.padEnd(2, '0')}`);
+}
