@@ -17,6 +17,8 @@ export const madeUpPaths = {
   explain: '/pools?model=gateway/sterk',
   usage: '/usage',
   tokens: '/tokens',
+  groups: '/groups',
+  group: '/groups/platform',
   'new-token': '/tokens/new',
   token: '/tokens/7d0c2f44-5b1e-4a53-9c3e-0f5c7a2b9e11',
   system: '/system',

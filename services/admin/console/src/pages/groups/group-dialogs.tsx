@@ -139,8 +139,8 @@ export function DeleteGroup({ group: { groupId, name, tokens }, onClose }: Omit<
       onClose={onClose}
     >
       <p>
-        {tokens === 0 ? 'It has no valid tokens.' : `${formatCountOf(tokens, 'token')} stay valid without a group.`} Its
-        limits, budget and access rules no longer apply. This cannot be undone.
+        {tokens > 0 && `${formatCountOf(tokens, 'token')} will have no group, and stay valid. `}The group's limits,
+        budget and access rules no longer apply. This cannot be undone.
       </p>
     </FormDialog>
   );

@@ -50,7 +50,7 @@ describe('a group in its form', () => {
     expect(groupDifferences(group(), now)).toEqual([
       'Requests at a time: 5 → unlimited',
       'Models: claude* gateway/snel → all',
-      'Account labels: reserved → none',
+      'Accounts: reserved → all',
       'Budget: 12.50 per week → none',
     ]);
   });

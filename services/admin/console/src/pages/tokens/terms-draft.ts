@@ -81,7 +81,7 @@ export const termsRows: readonly (readonly [string, (of: WithTerms) => string])[
   ['Tokens per day', ({ limits }) => limitText(limits?.tokensPerDay)],
   ['Requests at a time', ({ limits }) => limitText(limits?.concurrentRequests)],
   ['Models', ({ access }) => access?.models.join(' ') || 'all'],
-  ['Account labels', ({ access }) => access?.accountLabels.join(' ') || 'none'],
+  ['Accounts', ({ access }) => access?.accountLabels.join(' ') || 'all'],
 ];
 
 /** The changes by another person, one line for each field. */

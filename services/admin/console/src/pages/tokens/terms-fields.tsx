@@ -49,8 +49,8 @@ export function AccessFields({ field }: TermsFieldsProps) {
         {...field('models', 'access.models')}
       />
       <TextField
-        label="Account labels"
-        hint="Only accounts with one of these labels serve its requests. Empty: all accounts."
+        label="Accounts"
+        hint="Labels, separated by spaces: only accounts with one of them serve its requests. Empty: all accounts."
         autoComplete="off"
         {...field('accountLabels', 'access.accountLabels')}
       />
