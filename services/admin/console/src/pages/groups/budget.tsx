@@ -9,17 +9,22 @@ import { perPeriod } from './group-draft.ts';
 interface GroupBudgetProps {
   readonly listing: GroupListing;
   readonly currency: string;
+  readonly detailed?: boolean;
 }
 
 /** What a group has spent of its budget, and when that is used up. */
-export function GroupBudget({ listing: { group, limits, budgetEndsAt }, currency }: GroupBudgetProps) {
+export function GroupBudget({
+  listing: { group, limits, budgetEndsAt },
+  currency,
+  detailed = false,
+}: GroupBudgetProps) {
   const nowMs = useNowMs();
   const budget = group?.limits?.budget;
   if (budget === undefined) return <span className="faint">None</span>;
   if (limits?.budget === undefined) return <span className="faint">Unknown: the limiter is unreachable</span>;
   const { spentMicros, amountMicros } = limits.budget;
   return (
-    <BudgetMeter status={limits.budget} budget={budget} currency={currency}>
+    <BudgetMeter status={limits.budget} budget={budget} currency={currency} detailed={detailed}>
       {spentMicros >= amountMicros ? (
         <Status tone="bad">Budget spent</Status>
       ) : budgetEndsAt !== undefined ? (
@@ -40,11 +45,13 @@ interface BudgetMeterProps {
   /** With the period, if it is known. */
   readonly budget?: Budget;
   readonly currency: string;
+  /** Also shows what is reserved, and when the budget is renewed. */
+  readonly detailed?: boolean;
   readonly children?: React.ReactNode;
 }
 
 /** What a budget's period has cost so far. */
-export function BudgetMeter({ status, budget, currency, children }: BudgetMeterProps) {
+export function BudgetMeter({ status, budget, currency, detailed = false, children }: BudgetMeterProps) {
   const { amountMicros, spentMicros, reservedMicros, resetsAt } = status;
   return (
     <div className="token-limits">
@@ -56,14 +63,16 @@ export function BudgetMeter({ status, budget, currency, children }: BudgetMeterP
         limit={Number(amountMicros)}
         format={(micros) => formatMoney(micros, currency)}
       >
-        {reservedMicros > 0n && <>{formatMoney(reservedMicros, currency)} reserved by running requests. </>}
-        {resetsAt !== undefined && (
+        {detailed && resetsAt !== undefined && (
           <>
             renewed at <DayTime at={resetsAt} />
           </>
         )}
       </Meter>
-      {children}
+      {detailed && reservedMicros > 0n && (
+        <p className="faint small">{formatMoney(reservedMicros, currency)} reserved by running requests</p>
+      )}
+      {children !== undefined && <div>{children}</div>}
     </div>
   );
 }

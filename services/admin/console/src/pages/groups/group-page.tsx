@@ -87,7 +87,7 @@ function Known({ listing, group, currency, error }: KnownProps) {
           </dl>
         </Panel>
         <Panel title="Budget">
-          <GroupBudget listing={listing} currency={currency} />
+          <GroupBudget listing={listing} currency={currency} detailed />
         </Panel>
         <Panel title="Current limits">
           <TokenLimits token={group} status={listing.limits} recordedToday={tokensByDay.at(-1) ?? 0n} detailed />
@@ -140,4 +140,4 @@ function Tokens({ groupId }: { readonly groupId: string }) {
   );
 }
 
-const ownColumns = tokenColumns.filter(({ label }) => label !== 'Group');
+const ownColumns = tokenColumns({ withGroup: false });

@@ -1,5 +1,4 @@
 import { useQuery } from '@connectrpc/connect-query';
-import { formatCompact } from '@gateway/presentation';
 import { type GroupListing, GroupService } from '@gateway/proto/admin/v1/group_service_pb.js';
 import { Role } from '@gateway/proto/admin/v1/operator_service_pb.js';
 import { useState } from 'react';
@@ -7,7 +6,6 @@ import { useSigned } from '../../api/session.tsx';
 import { Link } from '../../frame/link.tsx';
 import { Page } from '../../frame/page.tsx';
 import { Button } from '../../ui/button.tsx';
-import { Sparkline } from '../../ui/chart.tsx';
 import { Answer, Empty } from '../../ui/state.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { TokenLimits } from '../tokens/token-limits.tsx';
@@ -67,19 +65,6 @@ function columnsIn(currency: string): readonly Column<GroupListing>[] {
       label: 'Current limits',
       render: ({ group, limits, tokensByDay }) =>
         group && <TokenLimits token={group} status={limits} recordedToday={tokensByDay.at(-1) ?? 0n} />,
-    },
-    {
-      label: 'Last 14 days',
-      render: ({ tokensByDay }) => {
-        const total = tokensByDay.reduce((sum, tokens) => sum + tokens, 0n);
-        if (total === 0n) return <span className="faint">None</span>;
-        return (
-          <span className="row">
-            <Sparkline values={tokensByDay.map(Number)} label="Tokens per day over the last 14 days, ending today" />
-            {formatCompact(total)}
-          </span>
-        );
-      },
     },
   ];
 }

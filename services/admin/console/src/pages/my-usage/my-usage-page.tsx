@@ -58,7 +58,7 @@ function GroupPanel({ groupName, groupLimits, currency }: GetMyUsageResponse) {
   return (
     <Panel title="Limits of your group" aside={groupName}>
       {groupLimits === undefined && <p className="faint">None, or the limiter is unreachable.</p>}
-      {groupLimits?.budget !== undefined && <BudgetMeter status={groupLimits.budget} currency={currency} />}
+      {groupLimits?.budget !== undefined && <BudgetMeter status={groupLimits.budget} currency={currency} detailed />}
       {groupLimits !== undefined && <LimitMeters status={groupLimits} recordedToday={0n} detailed />}
     </Panel>
   );

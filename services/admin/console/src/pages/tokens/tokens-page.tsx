@@ -62,7 +62,7 @@ export function TokensPage() {
                 caption="Tokens, newest first"
                 rows={pages.flatMap(({ tokens }) => tokens)}
                 keyOf={({ token }) => token?.tokenId ?? ''}
-                columns={tokenColumns}
+                columns={allColumns}
                 empty={<NoTokens search={search} />}
               />
               <More of={list} />
@@ -86,7 +86,8 @@ function NoTokens({ search }: { readonly search: string }) {
   );
 }
 
-export const tokenColumns: readonly Column<TokenListing>[] = [
+/** Tokens of one group do not repeat its name. */
+export const tokenColumns = ({ withGroup }: { readonly withGroup: boolean }): readonly Column<TokenListing>[] => [
   {
     label: 'Token',
     names: true,
@@ -98,15 +99,18 @@ export const tokenColumns: readonly Column<TokenListing>[] = [
     ),
   },
   {
-    label: 'Group',
-    render: ({ token, groupName }) =>
-      token?.groupId ? (
-        <Link to={`/groups/${token.groupId}`}>{groupName || token.groupId}</Link>
-      ) : (
-        <span className="faint">None</span>
-      ),
+    label: withGroup ? 'Kind, group' : 'Kind',
+    render: ({ token, groupName }) => (
+      <>
+        {token?.kind === TokenKind.PERSONAL ? 'personal' : 'service'}
+        {withGroup && token !== undefined && token.groupId !== '' && (
+          <div className="small">
+            <Link to={`/groups/${token.groupId}`}>{groupName || token.groupId}</Link>
+          </div>
+        )}
+      </>
+    ),
   },
-  { label: 'Kind', render: ({ token }) => (token?.kind === TokenKind.PERSONAL ? 'personal' : 'service') },
   {
     label: 'State',
     render: ({ token }) => {
@@ -159,3 +163,5 @@ export const tokenColumns: readonly Column<TokenListing>[] = [
     ),
   },
 ];
+
+const allColumns = tokenColumns({ withGroup: true });
