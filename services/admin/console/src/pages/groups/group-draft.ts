@@ -99,6 +99,7 @@ function budgetOf({ budget, budgetPeriod }: GroupDraft) {
 
 function amountText(micros: bigint): string {
   const digits = micros.toString().padStart(7, '0');
-  const fraction = digits.slice(-6).replace(/0+$/, '');
-  return digits.slice(0, -6) + (fraction === '' ? '' : `.${fraction.padEnd(2, '0')}`);
+  const [whole, fraction] = [digits.slice(0, -6), digits.slice(-6)];
+  if (fraction === '000000') return whole;
+  return `${whole}.${fraction.endsWith('0000') ? fraction.slice(0, 2) : fraction}`;
 }

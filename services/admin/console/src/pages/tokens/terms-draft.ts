@@ -8,7 +8,7 @@ import {
 } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { type Limits, LimitsSchema } from '@gateway/proto/limiter/v1/limit_pb.js';
 
-/** The typed limits and access rules, which tokens and groups have alike. An empty limit is none. */
+/** The typed limits and rules, which tokens and groups have alike. An empty limit is none. */
 export interface TermsDraft {
   readonly requestsPerMinute: string;
   readonly tokensPerDay: string;

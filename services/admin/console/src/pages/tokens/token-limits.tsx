@@ -84,7 +84,7 @@ interface MeterProps {
   readonly used: number;
   readonly remaining: number;
   readonly limit: number;
-  /** Of a figure: counts unless given. */
+  /** Writes a figure. Default: as a count. */
   readonly format?: (value: number) => string;
   readonly children?: React.ReactNode;
 }
