@@ -322,12 +322,14 @@ export interface OperatorSessionsTable {
   /** Lower-case hex of SHA-256 of the cookie's value. */
   readonly session_hash: string;
   /**
-   * A session belongs either to an operator, or to the token of a caller who views its own usage.
+   * A session belongs either to an operator, or to the token of a caller who views its own usage, or
+   * to a person without a role.
    */
   readonly operator_id: string | null;
   readonly token_id: string | null;
   /** The token's revision at the start of the session: the session ends when the token changes. */
   readonly token_revision: number | null;
+  readonly person_id: string | null;
   readonly csrf_token: string;
   readonly created_at_ms: number;
   readonly used_at_ms: number;

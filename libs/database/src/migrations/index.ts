@@ -14,6 +14,7 @@ import * as groups from './20261127090000-groups.ts';
 import * as cost from './20261127091000-cost.ts';
 import * as people from './20261127093000-people.ts';
 import * as alerts from './20261127120000-alerts.ts';
+import * as personConsole from './20261127160000-person-console.ts';
 
 /**
  * All migrations by name; the leading timestamp determines their order. A migration that has run
@@ -36,4 +37,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '20261127091000-cost': cost,
   '20261127093000-people': people,
   '20261127120000-alerts': alerts,
+  '20261127160000-person-console': personConsole,
 };

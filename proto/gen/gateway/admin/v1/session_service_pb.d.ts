@@ -6,6 +6,7 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import type { Message } from "@bufbuild/protobuf";
 import type { Operator } from "./operator_service_pb.js";
 import type { Token } from "../../identity/v1/identity_service_pb.js";
+import type { Person } from "../../identity/v1/person_service_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
@@ -34,6 +35,14 @@ export declare type Session = Message<"gateway.admin.v1.Session"> & {
      */
     value: Token;
     case: "token";
+  } | {
+    /**
+     * A person without a role, who sees only the usage and the tokens of their own.
+     *
+     * @generated from field: gateway.identity.v1.Person person = 5;
+     */
+    value: Person;
+    case: "person";
   } | { case: undefined; value?: undefined };
 
   /**

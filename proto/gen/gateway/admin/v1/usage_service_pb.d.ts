@@ -217,6 +217,8 @@ export declare const GetMyUsageRequestSchema: GenMessage<GetMyUsageRequest>;
  */
 export declare type GetMyUsageResponse = Message<"gateway.admin.v1.GetMyUsageResponse"> & {
   /**
+   * Absent for a person, and limits too.
+   *
    * @generated from field: gateway.identity.v1.Token token = 1;
    */
   token?: Token | undefined;
@@ -423,8 +425,8 @@ export declare const UsageService: GenService<{
     output: typeof ReportUsageResponseSchema;
   },
   /**
-   * Usage and remaining limits of the caller's own token: all that someone who signed in with a
-   * caller's token sees.
+   * Usage and remaining limits of the caller's own token, or usage of all tokens of the signed-in
+   * person: all usage that a caller without a role sees.
    *
    * @generated from rpc gateway.admin.v1.UsageService.GetMyUsage
    */

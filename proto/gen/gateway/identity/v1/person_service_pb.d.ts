@@ -5,6 +5,7 @@
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import type { Token } from "./identity_service_pb.js";
 
 /**
  * Describes the file gateway/identity/v1/person_service.proto.
@@ -700,6 +701,251 @@ export declare type SetPersonDisabledResponse = Message<"gateway.identity.v1.Set
 export declare const SetPersonDisabledResponseSchema: GenMessage<SetPersonDisabledResponse>;
 
 /**
+ * @generated from message gateway.identity.v1.GetPersonRequest
+ */
+export declare type GetPersonRequest = Message<"gateway.identity.v1.GetPersonRequest"> & {
+  /**
+   * @generated from field: string person_id = 1;
+   */
+  personId: string;
+};
+
+/**
+ * Describes the message gateway.identity.v1.GetPersonRequest.
+ * Use `create(GetPersonRequestSchema)` to create a new message.
+ */
+export declare const GetPersonRequestSchema: GenMessage<GetPersonRequest>;
+
+/**
+ * @generated from message gateway.identity.v1.GetPersonResponse
+ */
+export declare type GetPersonResponse = Message<"gateway.identity.v1.GetPersonResponse"> & {
+  /**
+   * Absent: no such person exists.
+   *
+   * @generated from field: gateway.identity.v1.Person person = 1;
+   */
+  person?: Person | undefined;
+};
+
+/**
+ * Describes the message gateway.identity.v1.GetPersonResponse.
+ * Use `create(GetPersonResponseSchema)` to create a new message.
+ */
+export declare const GetPersonResponseSchema: GenMessage<GetPersonResponse>;
+
+/**
+ * What people may do with tokens of their own.
+ *
+ * @generated from message gateway.identity.v1.PersonTokenRules
+ */
+export declare type PersonTokenRules = Message<"gateway.identity.v1.PersonTokenRules"> & {
+  /**
+   * Whether they may issue and rotate them. They may always revoke them.
+   *
+   * @generated from field: bool may_issue = 1;
+   */
+  mayIssue: boolean;
+
+  /**
+   * The longest time until a token expires.
+   *
+   * @generated from field: uint32 max_days = 2;
+   */
+  maxDays: number;
+};
+
+/**
+ * Describes the message gateway.identity.v1.PersonTokenRules.
+ * Use `create(PersonTokenRulesSchema)` to create a new message.
+ */
+export declare const PersonTokenRulesSchema: GenMessage<PersonTokenRules>;
+
+/**
+ * @generated from message gateway.identity.v1.ListPersonTokensRequest
+ */
+export declare type ListPersonTokensRequest = Message<"gateway.identity.v1.ListPersonTokensRequest"> & {
+  /**
+   * @generated from field: string person_id = 1;
+   */
+  personId: string;
+};
+
+/**
+ * Describes the message gateway.identity.v1.ListPersonTokensRequest.
+ * Use `create(ListPersonTokensRequestSchema)` to create a new message.
+ */
+export declare const ListPersonTokensRequestSchema: GenMessage<ListPersonTokensRequest>;
+
+/**
+ * @generated from message gateway.identity.v1.ListPersonTokensResponse
+ */
+export declare type ListPersonTokensResponse = Message<"gateway.identity.v1.ListPersonTokensResponse"> & {
+  /**
+   * Newest first, without the tokens of sessions.
+   *
+   * @generated from field: repeated gateway.identity.v1.Token tokens = 1;
+   */
+  tokens: Token[];
+
+  /**
+   * @generated from field: gateway.identity.v1.PersonTokenRules rules = 2;
+   */
+  rules?: PersonTokenRules | undefined;
+
+  /**
+   * All tokens of the person whose usage can be reported, valid or not, with those of sessions: the
+   * newest 1000.
+   *
+   * @generated from field: repeated string all_token_ids = 3;
+   */
+  allTokenIds: string[];
+};
+
+/**
+ * Describes the message gateway.identity.v1.ListPersonTokensResponse.
+ * Use `create(ListPersonTokensResponseSchema)` to create a new message.
+ */
+export declare const ListPersonTokensResponseSchema: GenMessage<ListPersonTokensResponse>;
+
+/**
+ * @generated from message gateway.identity.v1.IssuePersonTokenRequest
+ */
+export declare type IssuePersonTokenRequest = Message<"gateway.identity.v1.IssuePersonTokenRequest"> & {
+  /**
+   * @generated from field: string person_id = 1;
+   */
+  personId: string;
+
+  /**
+   * 1 to 100 characters.
+   *
+   * @generated from field: string label = 2;
+   */
+  label: string;
+
+  /**
+   * Absent: the latest that the rules allow.
+   *
+   * @generated from field: google.protobuf.Timestamp expires_at = 3;
+   */
+  expiresAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message gateway.identity.v1.IssuePersonTokenRequest.
+ * Use `create(IssuePersonTokenRequestSchema)` to create a new message.
+ */
+export declare const IssuePersonTokenRequestSchema: GenMessage<IssuePersonTokenRequest>;
+
+/**
+ * @generated from message gateway.identity.v1.IssuePersonTokenResponse
+ */
+export declare type IssuePersonTokenResponse = Message<"gateway.identity.v1.IssuePersonTokenResponse"> & {
+  /**
+   * @generated from field: gateway.identity.v1.Token token = 1;
+   */
+  token?: Token | undefined;
+
+  /**
+   * @generated from field: string token_text = 2;
+   */
+  tokenText: string;
+};
+
+/**
+ * Describes the message gateway.identity.v1.IssuePersonTokenResponse.
+ * Use `create(IssuePersonTokenResponseSchema)` to create a new message.
+ */
+export declare const IssuePersonTokenResponseSchema: GenMessage<IssuePersonTokenResponse>;
+
+/**
+ * @generated from message gateway.identity.v1.RotatePersonTokenRequest
+ */
+export declare type RotatePersonTokenRequest = Message<"gateway.identity.v1.RotatePersonTokenRequest"> & {
+  /**
+   * @generated from field: string person_id = 1;
+   */
+  personId: string;
+
+  /**
+   * @generated from field: string token_id = 2;
+   */
+  tokenId: string;
+
+  /**
+   * How long the old text stays valid. At most 30 days. 0: not at all.
+   *
+   * @generated from field: uint32 keep_old_seconds = 3;
+   */
+  keepOldSeconds: number;
+};
+
+/**
+ * Describes the message gateway.identity.v1.RotatePersonTokenRequest.
+ * Use `create(RotatePersonTokenRequestSchema)` to create a new message.
+ */
+export declare const RotatePersonTokenRequestSchema: GenMessage<RotatePersonTokenRequest>;
+
+/**
+ * @generated from message gateway.identity.v1.RotatePersonTokenResponse
+ */
+export declare type RotatePersonTokenResponse = Message<"gateway.identity.v1.RotatePersonTokenResponse"> & {
+  /**
+   * @generated from field: gateway.identity.v1.Token token = 1;
+   */
+  token?: Token | undefined;
+
+  /**
+   * @generated from field: string token_text = 2;
+   */
+  tokenText: string;
+};
+
+/**
+ * Describes the message gateway.identity.v1.RotatePersonTokenResponse.
+ * Use `create(RotatePersonTokenResponseSchema)` to create a new message.
+ */
+export declare const RotatePersonTokenResponseSchema: GenMessage<RotatePersonTokenResponse>;
+
+/**
+ * @generated from message gateway.identity.v1.RevokePersonTokenRequest
+ */
+export declare type RevokePersonTokenRequest = Message<"gateway.identity.v1.RevokePersonTokenRequest"> & {
+  /**
+   * @generated from field: string person_id = 1;
+   */
+  personId: string;
+
+  /**
+   * @generated from field: string token_id = 2;
+   */
+  tokenId: string;
+};
+
+/**
+ * Describes the message gateway.identity.v1.RevokePersonTokenRequest.
+ * Use `create(RevokePersonTokenRequestSchema)` to create a new message.
+ */
+export declare const RevokePersonTokenRequestSchema: GenMessage<RevokePersonTokenRequest>;
+
+/**
+ * @generated from message gateway.identity.v1.RevokePersonTokenResponse
+ */
+export declare type RevokePersonTokenResponse = Message<"gateway.identity.v1.RevokePersonTokenResponse"> & {
+  /**
+   * @generated from field: gateway.identity.v1.Token token = 1;
+   */
+  token?: Token | undefined;
+};
+
+/**
+ * Describes the message gateway.identity.v1.RevokePersonTokenResponse.
+ * Use `create(RevokePersonTokenResponseSchema)` to create a new message.
+ */
+export declare const RevokePersonTokenResponseSchema: GenMessage<RevokePersonTokenResponse>;
+
+/**
  * Why a grant has no tokens, as RFC 8628 names it.
  *
  * @generated from enum gateway.identity.v1.GrantProblem
@@ -854,6 +1100,57 @@ export declare const PersonService: GenService<{
     methodKind: "unary";
     input: typeof SetPersonDisabledRequestSchema;
     output: typeof SetPersonDisabledResponseSchema;
+  },
+  /**
+   * Returns one person, without sessions.
+   *
+   * @generated from rpc gateway.identity.v1.PersonService.GetPerson
+   */
+  getPerson: {
+    methodKind: "unary";
+    input: typeof GetPersonRequestSchema;
+    output: typeof GetPersonResponseSchema;
+  },
+  /**
+   * Lists the valid tokens that a person has issued, and what the person may do with them.
+   *
+   * @generated from rpc gateway.identity.v1.PersonService.ListPersonTokens
+   */
+  listPersonTokens: {
+    methodKind: "unary";
+    input: typeof ListPersonTokensRequestSchema;
+    output: typeof ListPersonTokensResponseSchema;
+  },
+  /**
+   * Issues a personal token for a person, in the person's group. Only this answer ever contains its
+   * text.
+   *
+   * @generated from rpc gateway.identity.v1.PersonService.IssuePersonToken
+   */
+  issuePersonToken: {
+    methodKind: "unary";
+    input: typeof IssuePersonTokenRequestSchema;
+    output: typeof IssuePersonTokenResponseSchema;
+  },
+  /**
+   * Replaces the text of a token that the person has issued. Its expiry stays.
+   *
+   * @generated from rpc gateway.identity.v1.PersonService.RotatePersonToken
+   */
+  rotatePersonToken: {
+    methodKind: "unary";
+    input: typeof RotatePersonTokenRequestSchema;
+    output: typeof RotatePersonTokenResponseSchema;
+  },
+  /**
+   * Revokes a token that the person has issued, permanently.
+   *
+   * @generated from rpc gateway.identity.v1.PersonService.RevokePersonToken
+   */
+  revokePersonToken: {
+    methodKind: "unary";
+    input: typeof RevokePersonTokenRequestSchema;
+    output: typeof RevokePersonTokenResponseSchema;
   },
 }>;
 

@@ -80,6 +80,13 @@ export declare type ReportUsageRequest = Message<"gateway.usage.v1.ReportUsageRe
    * @generated from field: string group_id = 9;
    */
   groupId: string;
+
+  /**
+   * Only these tokens, at most 1000, besides the other criteria. Empty: not restricted by this list.
+   *
+   * @generated from field: repeated string token_ids = 10;
+   */
+  tokenIds: string[];
 };
 
 /**
