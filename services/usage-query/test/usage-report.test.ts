@@ -48,6 +48,19 @@ describe.each(testDatabases)('a report in $name', ({ open }) => {
     expect(rows.map(({ localDay }) => localDay)).toEqual(['2026-11-03']);
   });
 
+  it('can be of several tokens, and not of too many', async () => {
+    await using opened = await open();
+    await addDays(opened.database, [
+      { local_day: '2026-11-02' },
+      { local_day: '2026-11-03', token_id: 'b' },
+      { local_day: '2026-11-04', token_id: 'c' },
+    ]);
+    const by = (tokenIds: string[]) =>
+      rowsOf(opened.database, { ...november, tokenIds, grouping: UsageGrouping.TOKEN });
+    expect((await by(['b', 'c', 'd'])).rows.map(({ tokenId }) => tokenId)).toEqual(['b', 'c']);
+    await expect(by(Array.from({ length: 1_001 }, String))).rejects.toThrow('token_ids must be at most 1000');
+  });
+
   it('comes in pages that leave nothing out and repeat nothing', async () => {
     await using opened = await open();
     const days = Array.from({ length: 100 }, (_, index) => addLocalDays('2026-01-01', index));

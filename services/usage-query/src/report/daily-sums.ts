@@ -18,8 +18,9 @@ export type GroupField = keyof typeof columns;
 export interface SumsQuery {
   readonly first: LocalDay;
   readonly last: LocalDay;
-  /** Empty means all, here and in the three fields below. Accounts and groups can't be combined. */
+  /** Empty means all, here and in the four fields below. Accounts and groups can't be combined. */
   readonly tokenId: string;
+  readonly tokenIds: readonly string[];
   readonly model: string;
   readonly accountId: string;
   readonly groupId: string;
@@ -64,9 +65,10 @@ export function requireLocalDay(field: string, text: string): void {
  * The rows to add up. The part of the sums over everything that is in no account's sum belongs to
  * no known account, and what is in no group's sum to no group.
  */
-function usageOf({ first, last, tokenId, model, accountId, groupId, fields }: SumsQuery) {
+function usageOf({ first, last, tokenId, tokenIds, model, accountId, groupId, fields }: SumsQuery) {
   const conditions = [sql`local_day >= ${first} and local_day <= ${last}`];
   if (tokenId !== '') conditions.push(sql`token_id = ${tokenId}`);
+  if (tokenIds.length > 0) conditions.push(sql`token_id in (${sql.join([...tokenIds])})`);
   if (model !== '') conditions.push(sql`model = ${model}`);
   if (accountId !== '') conditions.push(sql`account_id = ${accountId}`);
   if (groupId !== '') conditions.push(sql`group_id = ${groupId}`);

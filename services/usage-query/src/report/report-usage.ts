@@ -5,6 +5,7 @@ import { addLocalDays, type LocalDay } from '@gateway/time';
 import { type GroupField, type Key, requireLocalDay, type Sum, type SumsQuery, sumsOfDays } from './daily-sums.ts';
 
 const maxDays = 3_660;
+const maxTokens = 1_000;
 /** The maximum number of days that a page covers. */
 const daysAtATime = 31;
 const rowsAtATime = 1_000;
@@ -14,12 +15,15 @@ const rowsAtATime = 1_000;
  * the number of tokens.
  */
 export async function reportUsage(database: GatewayDatabase, request: ReportUsageRequest) {
-  const { firstDay: first, lastDay: last, tokenId, model, accountId, groupId, grouping, byModel } = request;
+  const { firstDay: first, lastDay: last, tokenId, tokenIds, model, accountId, groupId, grouping, byModel } = request;
   requireLocalDay('first_day', first);
   requireLocalDay('last_day', last);
   if (last < first) throw new GatewayError('invalid_request', 'last_day is before first_day.');
   if (last > addLocalDays(first, maxDays)) {
     throw new GatewayError('invalid_request', `A report covers at most ${maxDays} days.`);
+  }
+  if (tokenIds.length > maxTokens) {
+    throw new GatewayError('invalid_request', `token_ids must be at most ${maxTokens}.`);
   }
   const asked = groupings[grouping];
   if (asked === undefined) throw new GatewayError('invalid_request', 'grouping is unknown.');
@@ -32,7 +36,18 @@ export async function reportUsage(database: GatewayDatabase, request: ReportUsag
   }
   const fields = byModel ? [...new Set<GroupField>([...asked.fields, 'provider', 'model'])] : asked.fields;
   const after = readPageToken(request.pageToken, fields);
-  const query = { first, last, tokenId, model, accountId, groupId, fields, after, keyLength: asked.fields.length };
+  const query = {
+    first,
+    last,
+    tokenId,
+    tokenIds,
+    model,
+    accountId,
+    groupId,
+    fields,
+    after,
+    keyLength: asked.fields.length,
+  };
   const { rows, next } = await asked.read(database, query);
   return {
     rows: rows.map(({ key, sums }) => ({
