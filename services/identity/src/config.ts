@@ -8,6 +8,14 @@ export interface IdentityConfig {
   readonly hashKeys: readonly HashKey[];
   /** Absent: the defaults. */
   readonly sessions?: SessionLimits;
+  /** Absent: people issue no tokens. */
+  readonly personTokens?: PersonTokenRules;
+}
+
+/** What people may do with tokens of their own. */
+export interface PersonTokenRules {
+  readonly mayIssue: boolean;
+  readonly maxDays: number;
 }
 
 /** How long people stay signed in at their client. */
@@ -26,6 +34,7 @@ export function readIdentityConfig(env: Environment): IdentityConfig {
   return readSettings(env, (reader) => ({
     hashKeys: readHashKeys(reader, reader.string('TOKEN_HASH_KEY', '')),
     sessions: readSessionLimits(reader),
+    personTokens: readPersonTokens(reader),
   }));
 }
 
@@ -34,6 +43,7 @@ export function readIdentityProcessConfig(env: Environment) {
   const howToMake = 'Tokens are hashed with it. Create one with: openssl rand -base64 32.';
   return readSettings(env, (reader) => ({
     sessions: readSessionLimits(reader),
+    personTokens: readPersonTokens(reader),
     hashKeys: readHashKeys(reader, reader.required('TOKEN_HASH_KEY', howToMake, '<32 random bytes in base64>')),
     // DATABASE_URL (required): the Postgres with the tokens.
     databaseUrl: databaseUrl.required(reader, 'The database stores tokens.'),
@@ -47,6 +57,17 @@ export const defaultSessionLimits: SessionLimits = {
   idleMs: 14 * 86_400_000,
   maxMs: 30 * 86_400_000,
 };
+
+export const noPersonTokens: PersonTokenRules = { mayIssue: false, maxDays: 30 };
+
+function readPersonTokens(reader: EnvReader): PersonTokenRules {
+  return {
+    // PEOPLE_MAY_ISSUE_TOKENS (false): people issue personal tokens for themselves in the console.
+    mayIssue: reader.boolean('PEOPLE_MAY_ISSUE_TOKENS', false),
+    // PEOPLE_TOKEN_MAX_DAYS (30): such a token expires after this time at the latest.
+    maxDays: reader.integer('PEOPLE_TOKEN_MAX_DAYS', 30, { min: 1, max: 365 }),
+  };
+}
 
 function readSessionLimits(reader: EnvReader): SessionLimits {
   return {

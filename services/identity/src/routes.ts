@@ -3,7 +3,7 @@ import { PersonService, SignInService } from '@gateway/proto/identity/v1/person_
 import { serviceRoute } from '@gateway/rpc';
 import { type GroupParts, groupHandlers } from './rpc/group-service.ts';
 import { type IdentityParts, identityHandlers } from './rpc/identity-service.ts';
-import { personHandlers } from './rpc/person-service.ts';
+import { type PersonParts, personHandlers } from './rpc/person-service.ts';
 import { type SignInParts, signInHandlers } from './rpc/sign-in-service.ts';
 
 export function identityRoute(parts: IdentityParts) {
@@ -14,6 +14,6 @@ export function groupRoute(parts: GroupParts) {
   return serviceRoute(GroupService, groupHandlers(parts));
 }
 
-export function personRoutes(parts: SignInParts) {
+export function personRoutes(parts: SignInParts & PersonParts) {
   return [serviceRoute(SignInService, signInHandlers(parts)), serviceRoute(PersonService, personHandlers(parts))];
 }

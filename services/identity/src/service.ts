@@ -3,9 +3,10 @@ import { createDatabaseProbe, type GatewayDatabase } from '@gateway/database';
 import type { Service, ServiceRuntime } from '@gateway/lifecycle';
 import { type Clock, systemClock } from '@gateway/time';
 import { ChangeFeed } from './changes/change-feed.ts';
-import { defaultSessionLimits, type IdentityConfig, readIdentityProcessConfig } from './config.ts';
+import { defaultSessionLimits, type IdentityConfig, noPersonTokens, readIdentityProcessConfig } from './config.ts';
 import { DeviceGrants } from './people/device-grants.ts';
 import { PersonStore } from './people/person-store.ts';
+import { PersonTokens } from './people/person-tokens.ts';
 import { SessionAudit } from './people/session-audit.ts';
 import { groupRoute, identityRoute, personRoutes } from './routes.ts';
 import { GroupStore } from './store/group-store.ts';
@@ -13,7 +14,7 @@ import { TokenStore } from './store/token-store.ts';
 
 /** Serves tokens from any database that has their tables. The caller closes the database. */
 export function createIdentityService(
-  { hashKeys, sessions: limits = defaultSessionLimits }: IdentityConfig,
+  { hashKeys, sessions: limits = defaultSessionLimits, personTokens: rules = noPersonTokens }: IdentityConfig,
   { database }: { readonly database: GatewayDatabase },
   { logger, metrics }: ServiceRuntime,
   { clock = systemClock }: { readonly clock?: Clock } = {},
@@ -28,7 +29,10 @@ export function createIdentityService(
     routes: [
       identityRoute({ store, groups, hashKeys, changes, clock, metrics, draining: draining.signal }),
       groupRoute({ groups, changes, clock }),
-      ...personRoutes({ people, grants, tokens: store, hashKeys, limits, audit, changes, clock, metrics }),
+      ...personRoutes({
+        ...{ people, grants, tokens: store, personTokens: new PersonTokens(database), hashKeys, limits, rules },
+        ...{ audit, changes, clock, metrics },
+      }),
     ],
     start: async () => undefined,
     notReady: createDatabaseProbe(database),

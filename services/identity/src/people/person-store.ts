@@ -30,10 +30,10 @@ export class PersonStore {
     this.#database = database;
   }
 
-  /** The person with this subject, whose details follow the provider. */
+  /** The person with this subject, whose details, and the group of whose tokens, follow the provider. */
   async record(details: PersonDetails, nowMs: number): Promise<Person> {
     const { email, name, group_id } = details;
-    return await this.#database
+    const person = await this.#database
       .insertInto('people')
       .values({ ...details, person_id: randomId(), created_at_ms: nowMs, last_seen_at_ms: nowMs, disabled_at_ms: null })
       .onConflict((conflict) =>
@@ -41,6 +41,22 @@ export class PersonStore {
       )
       .returningAll()
       .executeTakeFirstOrThrow();
+    await this.#moveTokens(person);
+    return person;
+  }
+
+  /** Gives the person's tokens the person's group. */
+  async #moveTokens({ person_id, group_id }: Person): Promise<void> {
+    await this.#database.transaction().execute(async (transaction) => {
+      const change_sequence = await nextSequence(transaction);
+      await transaction
+        .updateTable('tokens')
+        .set({ change_sequence, group_id, revision: sql`revision + 1` })
+        .where('person_id', '=', person_id)
+        .where('revoked_at_ms', 'is', null)
+        .where(sql<boolean>`coalesce(group_id, '') <> ${group_id ?? ''}`)
+        .execute();
+    });
   }
 
   async find(personId: string): Promise<Person | undefined> {
@@ -79,6 +95,7 @@ export class PersonStore {
     nowMs: number,
   ): Promise<PersonSession | undefined> {
     return await this.#database.transaction().execute(async (transaction) => {
+      if ((await lockEnabled(transaction, person.person_id)) === undefined) return undefined;
       const used = await transaction
         .updateTable('device_grants')
         .set({ state: 'used' })
@@ -212,6 +229,20 @@ export class PersonStore {
 
 /** The position of a person in the list. */
 export type PersonPlace = Pick<Person, 'last_seen_at_ms' | 'person_id'>;
+
+/**
+ * The person, unless disabled, locked until the transaction ends: a token that is added in it is
+ * either not added, or revoked when the person is disabled.
+ */
+export async function lockEnabled(transaction: Transaction<Database>, personId: string): Promise<Person | undefined> {
+  return await transaction
+    .updateTable('people')
+    .set(({ ref }) => ({ name: ref('name') }))
+    .where('person_id', '=', personId)
+    .where('disabled_at_ms', 'is', null)
+    .returningAll()
+    .executeTakeFirst();
+}
 
 export function createSeed() {
   return { sessionId: randomId(), seed: randomBytes(32).toString('base64url') };

@@ -1,32 +1,35 @@
 import { GatewayError } from '@gateway/errors';
 import type { PersonClaims, PersonService } from '@gateway/proto/identity/v1/person_service_pb.js';
 import type { Handlers } from '@gateway/rpc';
-import type { Clock } from '@gateway/time';
 import { tokenSha256 } from '@gateway/tokens';
-import type { ChangeFeed } from '../changes/change-feed.ts';
 import type { SessionLimits } from '../config.ts';
-import { type HashKey, hashWith } from '../hashing/hash-key.ts';
+import { hashWith } from '../hashing/hash-key.ts';
 import type { DeviceGrants } from '../people/device-grants.ts';
 import type { PersonPlace, PersonSession, PersonStore } from '../people/person-store.ts';
 import { normalUserCode } from '../people/user-code.ts';
 import { toGrantMessage, toPersonMessage, toSessionMessage } from './person-messages.ts';
+import { type PersonTokenParts, personTokenHandlers } from './person-tokens.ts';
 import { expiryOf, visible } from './sign-in-service.ts';
 
-export interface PersonParts {
+export interface PersonParts extends PersonTokenParts {
   readonly people: PersonStore;
   readonly grants: DeviceGrants;
-  readonly hashKeys: readonly HashKey[];
   readonly limits: SessionLimits;
-  readonly changes: Pick<ChangeFeed, 'announce'>;
-  readonly clock: Clock;
 }
 
 export function personHandlers(parts: PersonParts): Handlers<typeof PersonService> {
   const { people, grants, hashKeys, limits, changes, clock } = parts;
   const hashesOf = (userCode: string) => hashKeys.map((key) => hashWith(key, tokenSha256(normalUserCode(userCode))));
   const sessionMessage = (session: PersonSession) => toSessionMessage(session, expiryOf(session, limits));
-  const record = (claims: PersonClaims) => people.record(detailsOf(claims), clock.nowMs());
+  const record = async (claims: PersonClaims) => {
+    const person = await people.record(detailsOf(claims), clock.nowMs());
+    // The person may have moved to another group, with all tokens.
+    changes.announce();
+    return person;
+  };
   return {
+    ...personTokenHandlers(parts),
+
     async findDeviceGrant({ userCode }) {
       const grant = await grants.findPending(hashesOf(userCode), clock.nowMs());
       return grant === undefined ? {} : { grant: toGrantMessage(grant) };
@@ -47,6 +50,11 @@ export function personHandlers(parts: PersonParts): Handlers<typeof PersonServic
     async recordPerson({ person }) {
       if (person === undefined) throw new GatewayError('invalid_request', 'person is missing.');
       return { person: toPersonMessage(await record(person)) };
+    },
+
+    async getPerson({ personId }) {
+      const person = await people.find(personId);
+      return person === undefined ? {} : { person: toPersonMessage(person) };
     },
 
     async listPeople({ search, pageSize, pageToken }) {

@@ -4,7 +4,7 @@ import type { GivenAccess, TokenLimits } from '@gateway/tokens';
 import { type ExpressionBuilder, type Selectable, sql, type Transaction, type UpdateObject } from 'kysely';
 import type { TokenHash } from '../hashing/hash-key.ts';
 
-const tokenColumns = [
+export const tokenColumns = [
   'token_id',
   'kind',
   'label',
@@ -34,6 +34,8 @@ export interface NewToken {
   readonly hash: TokenHash;
   readonly groupId: string | null;
   readonly access: GivenAccess;
+  /** The person who issued it. Absent: an operator did. */
+  readonly personId?: string;
 }
 
 /** The changes to a token. Undefined: unchanged. */
@@ -132,22 +134,8 @@ export class TokenStore {
       .execute();
   }
 
-  async add(
-    { kind, label, limits, note, expiresAtMs, hash, groupId, access }: NewToken,
-    nowMs: number,
-  ): Promise<Token> {
-    const token: Token = {
-      ...{ token_id: randomId(), kind, label, note, revision: 1, group_id: groupId },
-      ...toLimitColumns(limits),
-      ...toAccessColumns(access),
-      created_at_ms: nowMs,
-      revoked_at_ms: null,
-      expires_at_ms: expiresAtMs ?? null,
-      previous_until_ms: null,
-    };
-    const row = { ...token, hash_key_id: hash.keyId, token_hash: hash.hash, change_sequence: 0 };
-    await this.#database.insertInto('tokens').values(row).execute();
-    return token;
+  async add(token: NewToken, nowMs: number): Promise<Token> {
+    return await insertToken(this.#database, token, nowMs);
   }
 
   /** The token, revoked at `nowMs` or earlier; undefined when it does not exist. */
@@ -243,6 +231,28 @@ export class TokenStore {
         .executeTakeFirst();
     });
   }
+}
+
+export async function insertToken(
+  database: GatewayDatabase | Transaction<Database>,
+  { kind, label, limits, note, expiresAtMs, hash, groupId, access, personId }: NewToken,
+  nowMs: number,
+): Promise<Token> {
+  const token: Token = {
+    ...{ token_id: randomId(), kind, label, note, revision: 1, group_id: groupId },
+    ...toLimitColumns(limits),
+    ...toAccessColumns(access),
+    created_at_ms: nowMs,
+    revoked_at_ms: null,
+    expires_at_ms: expiresAtMs ?? null,
+    previous_until_ms: null,
+  };
+  const stored = { hash_key_id: hash.keyId, token_hash: hash.hash, change_sequence: 0, person_id: personId ?? null };
+  await database
+    .insertInto('tokens')
+    .values({ ...token, ...stored })
+    .execute();
+  return token;
 }
 
 /**
