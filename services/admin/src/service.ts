@@ -63,14 +63,15 @@ export function createAdminService(
   const refusals = new Refusals({ database, logger, metrics, clock });
   const signIns = new SignInCounter(metrics);
   const ensureFirst = firstOperator(config, operators);
-  const { identity } = peers;
+  const { identity, people } = peers;
+  const rules = personRules(config.oidc, peers);
   const { allowsDevelopmentSecrets } = config;
   const signIn = new SignIn({
-    ...{ database, operators, sessions, refusals, identity, signIns, clock, ensureFirst, allowsDevelopmentSecrets },
+    ...{ database, operators, sessions, refusals, identity, people, rules, signIns, clock, ensureFirst },
+    allowsDevelopmentSecrets,
   });
   const gate = new AccessGate({ signIn, sessions, refusals, clock });
   const provider = config.oidc && new OidcProvider(config.oidc);
-  const rules = personRules(config.oidc, peers);
   const codeRate = new MinuteRate({ clock, mostOfName: 20, mostOverall: 1_000 });
   const pendingSignIns = new PendingSignIns(database, clock);
   const rate = new MinuteRate({ clock, mostOfName: 60, mostOverall: 600 });
@@ -86,7 +87,7 @@ export function createAdminService(
 
   const signInPages = (known: OidcProvider) => {
     const pages = { provider: known, pendingSignIns, refusals };
-    const devicePages = new DevicePages({ ...pages, people: peers.people, rules, rate: codeRate, database, clock });
+    const devicePages = new DevicePages({ ...pages, people, rules, rate: codeRate, database, clock });
     return [oidcRoutes({ ...pages, rate, signIn, signIns, devicePages, logger }), devicePages.routes()];
   };
 

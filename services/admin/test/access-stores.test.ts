@@ -94,7 +94,7 @@ describe.each(testDatabases)('over $name', ({ open }) => {
       { sessionIdleMs: 1_000, sessionMaxMs: 2_000, oidcSessionMs: 2_000 },
       clock,
     );
-    const holder = { operator_id: 'id', token_id: null, token_revision: null };
+    const holder = { operator_id: 'id', token_id: null, token_revision: null, person_id: null };
     const { secret, session } = await sessions.begin(holder, 'token');
     expect(await sessions.use(secret)).toEqual(session);
     expect(await sessions.use(session.session_hash)).toBeUndefined();
@@ -102,9 +102,9 @@ describe.each(testDatabases)('over $name', ({ open }) => {
     clock.advanceMs(1_000);
     expect(await sessions.use(secret)).toBeUndefined();
     expect(await sessions.count()).toBe(0);
-    await sessions.begin({ operator_id: null, token_id: 'token', token_revision: 3 }, 'token');
+    await sessions.begin({ operator_id: null, token_id: 'token', token_revision: 3, person_id: null }, 'token');
     expect(await opened.database.selectFrom('operator_sessions').selectAll().execute()).toMatchObject([
-      { token_id: 'token', token_revision: 3 },
+      { token_id: 'token', token_revision: 3, person_id: null },
     ]);
   });
 
@@ -267,9 +267,9 @@ describe.each(testDatabases)('over $name', ({ open }) => {
       const rules = { sessionIdleMs: 3_600_000, sessionMaxMs: 3_600_000, oidcSessionMs: 3_600_000 };
       const sessions = new SessionStore(opened.database, rules, clock);
       const holders = [
-        { operator_id: 'one', token_id: null, token_revision: null },
-        { operator_id: null, token_id: 'one', token_revision: 1 },
-        { operator_id: null, token_id: 'two', token_revision: 1 },
+        { operator_id: 'one', token_id: null, token_revision: null, person_id: null },
+        { operator_id: null, token_id: 'one', token_revision: 1, person_id: null },
+        { operator_id: null, token_id: 'two', token_revision: 1, person_id: null },
       ] as const;
       for (const holder of holders) await sessions.begin(holder, 'token');
       const secrets: string[] = [];

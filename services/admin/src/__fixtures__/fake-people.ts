@@ -1,8 +1,10 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { GroupService } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import {
   type DeviceGrantSchema,
   type PersonClaims,
+  type PersonSchema,
   PersonService,
 } from '@gateway/proto/identity/v1/person_service_pb.js';
 import { directClient, serviceRoute } from '@gateway/rpc';
@@ -12,6 +14,11 @@ export function fakePeople() {
   const grants = new Map<string, MessageInitShape<typeof DeviceGrantSchema>>();
   const decisions: { userCode: string; person: PersonClaims | undefined }[] = [];
   const disabledPeople = new Set<string>();
+  const known = new Map<string, MessageInitShape<typeof PersonSchema>>();
+  const personWith = (id: string) => {
+    const person = known.get(id);
+    return person && { ...person, disabledAt: disabledPeople.has(id) ? timestampFromMs(1) : undefined };
+  };
   const people = directClient(
     serviceRoute(PersonService, {
       findDeviceGrant: ({ userCode }) => ({ grant: grants.get(userCode) }),
@@ -23,7 +30,16 @@ export function fakePeople() {
         decisions.push({ userCode, person: personIsDisabled ? undefined : person });
         return { grant, personIsDisabled };
       },
-      recordPerson: () => ({}),
+      recordPerson: ({ person }) => {
+        const { subject = '', email = '', groupId = '' } = person ?? {};
+        known.set(subject, { personId: subject, email, groupId });
+        return { person: personWith(subject) };
+      },
+      getPerson: ({ personId }) => ({ person: personWith(personId) }),
+      listPersonTokens: () => ({}),
+      issuePersonToken: () => ({}),
+      rotatePersonToken: () => ({}),
+      revokePersonToken: () => ({}),
       listPeople: () => ({}),
       endSessions: () => ({}),
       setPersonDisabled: () => ({}),

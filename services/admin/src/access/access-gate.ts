@@ -3,7 +3,7 @@ import type { DescMethod } from '@bufbuild/protobuf';
 import { Code, ConnectError, type ContextValues, type HandlerContext, type Interceptor } from '@connectrpc/connect';
 import { SessionService } from '@gateway/proto/admin/v1/session_service_pb.js';
 import type { Clock } from '@gateway/time';
-import { nameOf } from './audit-trail.ts';
+import { nameOf, personName } from './audit-trail.ts';
 import { type Caller, type Connection, callerKey, connectionKey, sessionKey } from './caller.ts';
 import { mayCall, type Permission, permissionOf } from './permissions.ts';
 import type { Refusals } from './refusals.ts';
@@ -106,10 +106,12 @@ export class AccessGate {
 /** "You are vera (operator)." */
 function identityText(caller: Caller): string {
   if (caller.kind === 'token') return `You are signed in with the token ${caller.token.label} of a client.`;
+  if (caller.kind === 'person') return `You are ${personName(caller.person)} (no role).`;
   return `You are ${caller.name} (${roleNameOf(caller.role) ?? 'no role'}).`;
 }
 
 function needText(what: string, permission: Permission | undefined): string {
+  if (permission === 'person') return `${what} is for people who have no role.`;
   const role = typeof permission === 'number' ? roleNameOf(permission) : undefined;
   return role === undefined ? `No one may call ${what}.` : `${what} needs the role ${role}.`;
 }

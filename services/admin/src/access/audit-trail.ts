@@ -1,5 +1,6 @@
 import { ConnectError, type HandlerContext } from '@connectrpc/connect';
 import type { GatewayDatabase, StoredAuditOutcome } from '@gateway/database';
+import type { Person } from '@gateway/proto/identity/v1/person_service_pb.js';
 import type { Logger } from '@gateway/telemetry';
 import { type Clock, randomId } from '@gateway/time';
 import { type Caller, callerOf } from './caller.ts';
@@ -117,5 +118,12 @@ function toJson(details: object): string {
 
 /** The caller's name in the audit log. */
 export function nameOf(caller: Caller): string {
-  return caller.kind === 'operator' ? caller.name : `token ${caller.token.label}`;
+  if (caller.kind === 'operator') return caller.name;
+  // People choose labels, and names at the provider: neither may look like an operator's name.
+  return caller.kind === 'token' ? `token ${caller.token.label}` : `person ${personName(caller.person)}`;
+}
+
+/** How a person is known to operators. */
+export function personName({ email, name, personId }: Pick<Person, 'email' | 'name' | 'personId'>): string {
+  return email || name || personId;
 }

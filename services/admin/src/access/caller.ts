@@ -1,10 +1,11 @@
 import { Code, ConnectError, createContextKey, type HandlerContext } from '@connectrpc/connect';
 import type { Role } from '@gateway/proto/admin/v1/operator_service_pb.js';
 import type { Token } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import type { Person } from '@gateway/proto/identity/v1/person_service_pb.js';
 import type { StoredSession } from './sessions.ts';
 
 /** The caller, from its session or token. */
-export type Caller = OperatorCaller | TokenCaller;
+export type Caller = OperatorCaller | TokenCaller | PersonCaller;
 
 export interface OperatorCaller {
   readonly kind: 'operator';
@@ -20,6 +21,13 @@ export interface OperatorCaller {
 export interface TokenCaller {
   readonly kind: 'token';
   readonly token: Token;
+  readonly address: string;
+}
+
+/** A person without a role: sees the usage of all own tokens, and issues and revokes own tokens. */
+export interface PersonCaller {
+  readonly kind: 'person';
+  readonly person: Person;
   readonly address: string;
 }
 
@@ -44,4 +52,11 @@ export function callerOf({ values }: Pick<HandlerContext, 'values'>): Caller {
   const caller = values.get(callerKey);
   if (caller === undefined) throw new ConnectError('Sign in first.', Code.Unauthenticated);
   return caller;
+}
+
+/** The person of this call. @throws ConnectError `permission_denied` for other callers. */
+export function personOf(context: Pick<HandlerContext, 'values'>): Person {
+  const caller = callerOf(context);
+  if (caller.kind === 'person') return caller.person;
+  throw new ConnectError('Only people who signed in without a role have tokens of their own.', Code.PermissionDenied);
 }

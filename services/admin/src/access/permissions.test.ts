@@ -6,7 +6,7 @@ import { Role } from '@gateway/proto/admin/v1/operator_service_pb.js';
 import { describe, expect, it } from 'vitest';
 import { AccessGate } from './access-gate.ts';
 import type { Caller } from './caller.ts';
-import { mayCall, permissionOf } from './permissions.ts';
+import { mayCall, type Permission, permissionOf } from './permissions.ts';
 import type { Refusal } from './refusals.ts';
 import { roleNameOf } from './role-names.ts';
 
@@ -22,7 +22,15 @@ const services = modules.flatMap((module) => Object.values(module)).filter(isSer
 const methods = services.flatMap((service) => service.methods);
 
 const operator = (role: Role): Caller => ({ kind: 'operator', operatorId: 'id', name: 'someone', role, address: '' });
+const person = { kind: 'person', person: { email: 'dana@acme.test' }, address: '' } as Caller;
 const holder = { kind: 'token', token: { label: 'team-x' }, address: '' } as Caller;
+
+const whoIs = {
+  operator: 'You are someone (',
+  token: 'the token team-x of a client. ',
+  person: 'You are dana@acme.test (no role). ',
+} as const;
+const roleOf = (permission: Permission) => roleNameOf(permission as Role);
 
 describe('the permissions', () => {
   it('name every method of every service of operators', () => {
@@ -48,6 +56,16 @@ describe('the permissions', () => {
       'SessionService.SignOut',
       'UsageService.GetMyUsage',
     ]);
+    expect(namesFor(person, holder)).toEqual([
+      'MyTokenService.IssueMyToken',
+      'MyTokenService.ListMyTokens',
+      'MyTokenService.RevokeMyToken',
+      'MyTokenService.RotateMyToken',
+    ]);
+    expect(namesFor(holder, person)).toEqual([]);
+    // Tokens of people are not even for admins.
+    expect(methods.filter((method) => permissionOf(method) === 'person')).toHaveLength(4);
+    expect(mayCall(operator(Role.ADMIN), 'person')).toBe(false);
     expect(namesFor(operator(Role.OPERATOR), operator(Role.VIEWER))).toEqual([
       'AccountService.AddAccount',
       'AccountService.ProbeAccounts',
@@ -82,7 +100,7 @@ describe('the permissions', () => {
     'are what a call of %s is let through by, and a refusal is noted',
     async (name, method) => {
       const permission = permissionOf(method) ?? 'open';
-      for (const caller of [operator(Role.VIEWER), operator(Role.OPERATOR), operator(Role.ADMIN), holder]) {
+      for (const caller of [operator(Role.VIEWER), operator(Role.OPERATOR), operator(Role.ADMIN), holder, person]) {
         const noted: Refusal[] = [];
         const gate = new AccessGate({
           signIn: { byToken: async () => caller },
@@ -93,9 +111,10 @@ describe('the permissions', () => {
         const call = gate.check({ method, requestHeader, signal, values: createContextValues() });
         if (mayCall(caller, permission)) await call;
         else {
-          const who = caller.kind === 'operator' ? 'You are someone (' : 'the token team-x of a client. ';
-          await expect(call).rejects.toThrow(who);
-          await expect(call).rejects.toThrow(`${name} needs the role ${roleNameOf(permission as Role)}.`);
+          await expect(call).rejects.toThrow(whoIs[caller.kind]);
+          const need =
+            permission === 'person' ? 'is for people who have no role' : `needs the role ${roleOf(permission)}`;
+          await expect(call).rejects.toThrow(`${name} ${need}.`);
           expect(noted).toMatchObject([{ reason: 'role', subject: name }]);
         }
       }

@@ -4,6 +4,7 @@ import { AlertService } from '@gateway/proto/admin/v1/alert_service_pb.js';
 import { AuditService } from '@gateway/proto/admin/v1/audit_service_pb.js';
 import { ConfigurationService } from '@gateway/proto/admin/v1/configuration_service_pb.js';
 import { GroupService } from '@gateway/proto/admin/v1/group_service_pb.js';
+import { MyTokenService } from '@gateway/proto/admin/v1/my_token_service_pb.js';
 import { OperatorService, Role } from '@gateway/proto/admin/v1/operator_service_pb.js';
 import { PersonService } from '@gateway/proto/admin/v1/person_service_pb.js';
 import { PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
@@ -16,9 +17,10 @@ import type { Caller } from './caller.ts';
 
 /**
  * The callers of a method. `open` is for everyone. `signed in` is for all signed-in callers,
- * including holders of a caller's token. A role is for operators who have it or a higher one.
+ * including holders of a caller's token. `person` is for people who signed in without a role. A role
+ * is for operators who have it or a higher one.
  */
-export type Permission = 'open' | 'signed in' | Role.VIEWER | Role.OPERATOR | Role.ADMIN;
+export type Permission = 'open' | 'signed in' | 'person' | Role.VIEWER | Role.OPERATOR | Role.ADMIN;
 
 const { VIEWER, OPERATOR, ADMIN } = Role;
 
@@ -71,6 +73,12 @@ const permissions: ReadonlyMap<DescMethod, Permission> = new Map([
     endSessions: OPERATOR,
     setPersonDisabled: OPERATOR,
   }),
+  ...of(MyTokenService, {
+    listMyTokens: 'person',
+    issueMyToken: 'person',
+    rotateMyToken: 'person',
+    revokeMyToken: 'person',
+  }),
   ...of(PoolService, {
     listPools: VIEWER,
     watchPools: VIEWER,
@@ -105,6 +113,7 @@ export function permissionOf(method: DescMethod): Permission | undefined {
 
 export function mayCall(caller: Caller, permission: Permission): boolean {
   if (permission === 'open' || permission === 'signed in') return true;
+  if (permission === 'person') return caller.kind === 'person';
   // Roles are numbered in their order.
   return caller.kind === 'operator' && caller.role >= permission;
 }

@@ -34,6 +34,14 @@ export class PersonRules {
   }
 
   /**
+   * Whether a person may sign in to the console without a role. Only members of the configured
+   * groups may: without any, the console stays closed.
+   */
+  async mayOpenConsole(identity: Identity): Promise<boolean> {
+    return this.#parts.groups.size > 0 && (await this.problemOf(identity)) === undefined;
+  }
+
+  /**
    * The first of the configured groups that the person is in, and that has a group of tokens,
    * counts.
    */

@@ -2,13 +2,14 @@ import { hash } from 'node:crypto';
 import type { GatewayDatabase, OperatorSessionsTable } from '@gateway/database';
 import { type Clock, randomBytes } from '@gateway/time';
 
-/** A browser's session, of an operator or of the holder of a caller's token. */
+/** A browser's session, of an operator, of the holder of a caller's token, or of a person. */
 export type StoredSession = OperatorSessionsTable;
 
 /** The holder of a session. */
 export type SessionHolder =
-  | { readonly operator_id: string; readonly token_id: null; readonly token_revision: null }
-  | { readonly operator_id: null; readonly token_id: string; readonly token_revision: number };
+  | { readonly operator_id: string; readonly token_id: null; readonly token_revision: null; readonly person_id: null }
+  | { readonly operator_id: null; readonly token_id: string; readonly token_revision: number; readonly person_id: null }
+  | { readonly operator_id: null; readonly token_id: null; readonly token_revision: null; readonly person_id: string };
 
 /** How long a session lasts. */
 export interface SessionRules {
@@ -98,7 +99,7 @@ export class SessionStore {
   }
 
   /** Ends the oldest sessions of a holder who has too many. */
-  async #removeBeyond({ operator_id, token_id }: SessionHolder): Promise<void> {
+  async #removeBeyond({ operator_id, token_id, person_id }: SessionHolder): Promise<void> {
     await this.#database
       .deleteFrom('operator_sessions')
       .where('session_hash', 'in', (query) =>
@@ -107,6 +108,7 @@ export class SessionStore {
           .select('session_hash')
           .where('operator_id', operator_id === null ? 'is' : '=', operator_id)
           .where('token_id', token_id === null ? 'is' : '=', token_id)
+          .where('person_id', person_id === null ? 'is' : '=', person_id)
           .orderBy('created_at_ms', 'desc')
           .orderBy('session_hash')
           // SQLite requires a limit for an offset.

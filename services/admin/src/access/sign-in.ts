@@ -3,6 +3,7 @@ import { Code, ConnectError } from '@connectrpc/connect';
 import { isDevelopmentSecret } from '@gateway/config';
 import type { GatewayDatabase } from '@gateway/database';
 import type { IdentityService, Token } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import type { PersonService } from '@gateway/proto/identity/v1/person_service_pb.js';
 import type { Client } from '@gateway/rpc';
 import type { Counter, Metrics } from '@gateway/telemetry';
 import type { Clock } from '@gateway/time';
@@ -13,6 +14,7 @@ import type { Caller, Connection } from './caller.ts';
 import { MinuteRate } from './minute-rate.ts';
 import type { Identity } from './oidc-provider.ts';
 import type { Operator, OperatorStore } from './operators.ts';
+import type { PersonRules } from './person-rules.ts';
 import type { Refusals } from './refusals.ts';
 import { rolesByName } from './role-names.ts';
 import { cookieText } from './session-cookie.ts';
@@ -26,6 +28,8 @@ export interface SignInParts {
   readonly sessions: SessionStore;
   readonly refusals: Refusals;
   readonly identity: Pick<Client<typeof IdentityService>, 'resolve' | 'list'>;
+  readonly people: Pick<Client<typeof PersonService>, 'recordPerson' | 'getPerson'>;
+  readonly rules: PersonRules;
   readonly signIns: SignInCounter;
   readonly clock: Clock;
   /** Creates the operator of ADMIN_TOKEN if needed. */
@@ -75,21 +79,27 @@ export class SignIn {
   }
 
   /**
-   * The operator that the OpenID Connect provider authenticated: the groups there give the role.
-   * @throws ConnectError if they give none
+   * The operator that the OpenID Connect provider authenticated: the groups there give the role. Or
+   * the person, if no group has a role. @throws ConnectError if the groups give neither
    */
-  async byProvider({ subject, name, role }: Identity, { address }: Connection): Promise<Caller> {
-    const { operators, refusals, signIns } = this.#parts;
+  async byProvider(identity: Identity, { address }: Connection, signal: AbortSignal): Promise<Caller> {
+    const { operators, people, rules, refusals, signIns } = this.#parts;
+    const { subject, name, role } = identity;
     const operator = role && (await operators.fromProvider(subject, name, role));
     if (operator !== undefined && operator.disabled_at_ms === null) return this.#seen(operator, address);
-    signIns.count('oidc', 'refused');
     await operators.endSessionsOf(subject);
-    const why = operator === undefined ? 'no group with a role' : 'disabled';
+    const isPerson = operator === undefined && (await rules.mayOpenConsole(identity));
+    const claims = isPerson ? await rules.claimsOf(identity) : undefined;
+    const { person } = claims === undefined ? {} : await people.recordPerson({ person: claims }, peerCall(signal));
+    if (person !== undefined && person.disabledAt === undefined) return { kind: 'person', person, address };
+    signIns.count('oidc', 'refused');
+    const isDisabled = operator !== undefined || person !== undefined;
+    const why = isDisabled ? 'disabled' : 'no group with a role';
     await refusals.note({ reason: 'sign_in', actor: '', address, subject: `${name}: ${why}` });
     throw new ConnectError(
-      operator === undefined
-        ? `No group of ${name} has a role. The setting OIDC_ROLES maps groups to roles.`
-        : `${name} is disabled.`,
+      isDisabled
+        ? `${name} is disabled.`
+        : `No group of ${name} has a role. The setting OIDC_ROLES maps groups to roles, and OIDC_PEOPLE_GROUPS names groups that need none.`,
       Code.PermissionDenied,
     );
   }
@@ -115,7 +125,11 @@ export class SignIn {
 
   /** The holder of this session. Undefined if it has ended. */
   async bySession(session: StoredSession, { address }: Connection, signal: AbortSignal): Promise<Caller | undefined> {
-    const { operators } = this.#parts;
+    const { operators, people } = this.#parts;
+    if (session.person_id !== null) {
+      const { person } = await people.getPerson({ personId: session.person_id }, peerCall(signal));
+      return person === undefined || person.disabledAt !== undefined ? undefined : { kind: 'person', person, address };
+    }
     if (session.operator_id !== null) {
       const operator = await operators.find(session.operator_id);
       return operator === undefined || operator.disabled_at_ms !== null ? undefined : this.#seen(operator, address);
@@ -128,8 +142,8 @@ export class SignIn {
   async #bound(caller: Caller, method: SignInMethod): Promise<void> {
     const { refusals, signIns } = this.#parts;
     const { address } = caller;
-    const isOfOperator = caller.kind === 'operator';
-    const holder = JSON.stringify(isOfOperator ? [caller.operatorId] : ['', caller.token.tokenId]);
+    const { operator_id, token_id, person_id } = holderOf(caller);
+    const holder = JSON.stringify([operator_id, token_id, person_id]);
     if (this.#ofHolder.take(holder) && this.#ofNetwork.take(networkOf(address))) return;
     signIns.count(method, 'throttled');
     await refusals.note({ reason: 'sign_in', actor: nameOf(caller), address, subject: 'too many sign-ins' });
@@ -173,9 +187,11 @@ export class SignIn {
 
 /** The holder as sessions store it. */
 function holderOf(caller: Caller): SessionHolder {
-  if (caller.kind === 'operator') return { operator_id: caller.operatorId, token_id: null, token_revision: null };
+  const none = { operator_id: null, token_id: null, token_revision: null, person_id: null } as const;
+  if (caller.kind === 'operator') return { ...none, operator_id: caller.operatorId };
+  if (caller.kind === 'person') return { ...none, person_id: caller.person.personId };
   const { tokenId: token_id, revision } = caller.token;
-  return { operator_id: null, token_id, token_revision: Number(revision) };
+  return { ...none, token_id, token_revision: Number(revision) };
 }
 
 type Result = 'done' | 'refused' | 'throttled' | 'failed';

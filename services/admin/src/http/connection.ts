@@ -10,6 +10,13 @@ export function connectionOf(request: Request): Connection {
   return { address: (request.ip ?? '').replace(/^::ffff:(?=\d+\.)/, ''), isTls: isTls(request) };
 }
 
+/** Ends with the browser's connection. */
+export function leftSignal({ socket }: Request): AbortSignal {
+  const left = new AbortController();
+  socket.once('close', () => left.abort());
+  return left.signal;
+}
+
 /**
  * Whether the browser uses TLS. The connection says so, or the request is for the console's public
  * address and that begins with https:, even if the proxy in between is unknown.

@@ -13,7 +13,7 @@ import type { Refusals } from '../access/refusals.ts';
 import { cookieText } from '../access/session-cookie.ts';
 import { networkOf } from '../access/sign-in-throttle.ts';
 import { peerCall } from '../peer-calls.ts';
-import { connectionOf } from './connection.ts';
+import { connectionOf, leftSignal } from './connection.ts';
 import { escaped, sendForm, sendPage } from './plain-page.ts';
 
 export interface DevicePagesParts {
@@ -160,9 +160,6 @@ function textOf(given: unknown): string {
 
 const maxCode = 20;
 
-/** Ends with the browser's connection. */
 function callOf(request: Request) {
-  const left = new AbortController();
-  request.socket.once('close', () => left.abort());
-  return peerCall(left.signal);
+  return peerCall(leftSignal(request));
 }

@@ -55,6 +55,42 @@ describe('an operator who signs in again by OpenID Connect', () => {
     );
   });
 
+  it('becomes a person without a role when the groups allow only that, and running sessions end', async () => {
+    const world = await aWorld({}, { OIDC_PEOPLE_GROUPS: 'cooks=team-a' });
+    const [before, after] = [new Browser(), new Browser()];
+    world.provider.groups.set('mona', ['sre']);
+    await signIn(before, world, 'mona');
+    world.provider.groups.set('mona', ['cooks']);
+    await signIn(after, world, 'mona');
+    const ask = (browser: Browser, method: string) =>
+      world.call(method, {}, { cookie: browser.header(world.publicUrl) });
+    expect((await ask(before, 'SessionService.GetSession')).status).toBe(401);
+    const { session } = JSON.parse((await ask(after, 'SessionService.GetSession')).text);
+    expect(session.person).toMatchObject({ personId: 'mona', groupId: 'group-1' });
+    const headers = { cookie: after.header(world.publicUrl), 'x-csrf-token': session.csrfToken };
+    expect((await world.call('TokenService.ListTokens', {}, headers)).status).toBe(403);
+    // Without the token of the session, no page of another site can make a call.
+    expect((await ask(after, 'MyTokenService.IssueMyToken')).status).toBe(403);
+    expect(await world.audited()).toContainEqual(
+      expect.objectContaining({ actor: 'person mona', action: 'session.begin', subject: 'oidc' }),
+    );
+    world.disabledPeople.add('mona');
+    expect((await ask(after, 'SessionService.GetSession')).status).toBe(401);
+    expect((await signIn(new Browser(), world, 'mona')).status).toBe(403);
+  });
+
+  it.each([
+    ['is in no group that may sign in', ['waiters'], {}],
+    ['has an e-mail address that is not verified', ['cooks'], { email: 'm@acme.test', email_verified: false }],
+  ])('is refused as a person who %s', async (_, groups, claims) => {
+    const world = await aWorld({}, { OIDC_PEOPLE_GROUPS: 'cooks', OIDC_SCOPES: 'openid profile groups email' });
+    world.provider.groups.set('mona', groups);
+    world.provider.claims.set('mona', claims);
+    const browser = new Browser();
+    expect((await signIn(browser, world, 'mona')).status).toBe(403);
+    expect(browser.cookie(world.publicUrl, 'gateway-session')).toBeUndefined();
+  });
+
   it('is refused while disabled here', async () => {
     const world = await aWorld();
     world.provider.groups.set('mona', ['sre']);

@@ -8,7 +8,7 @@ import type { Refusals } from '../access/refusals.ts';
 import { cookieText, noCookieText, readCookie } from '../access/session-cookie.ts';
 import type { SignIn, SignInCounter } from '../access/sign-in.ts';
 import { networkOf } from '../access/sign-in-throttle.ts';
-import { connectionOf } from './connection.ts';
+import { connectionOf, leftSignal } from './connection.ts';
 import type { DevicePages } from './device-routes.ts';
 import { localPath } from './local-path.ts';
 import { sendPage } from './plain-page.ts';
@@ -63,7 +63,8 @@ export function oidcRoutes(parts: OidcRoutesParts): Router {
       if (pending.userCode !== undefined) {
         return await devicePages.finish(pending.userCode, identity, request, response);
       }
-      const { cookie } = await signIn.begin(await signIn.byProvider(identity, connection), connection, 'oidc');
+      const caller = await signIn.byProvider(identity, connection, leftSignal(request));
+      const { cookie } = await signIn.begin(caller, connection, 'oidc');
       response.append('set-cookie', cookie);
       response.redirect(303, localPath(pending.returnTo));
     } catch (thrown) {

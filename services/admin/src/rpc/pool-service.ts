@@ -48,7 +48,7 @@ export function poolService(parts: AdminParts): ServiceImpl<typeof PoolService> 
 const everyMs = 1_000;
 
 /** One pool, or all. Without the time, so that two states can be compared. */
-async function overviewOf({ peers }: AdminParts, wanted: string, signal: AbortSignal): Promise<PoolOverview> {
+export async function overviewOf({ peers }: AdminParts, wanted: string, signal: AbortSignal): Promise<PoolOverview> {
   const options = peerCall(signal);
   const [{ pools }, { accounts, forecasts, pauses }, { file }] = await Promise.all([
     peers.broker.listPools({}, options),

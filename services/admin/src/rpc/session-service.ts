@@ -57,6 +57,7 @@ export function sessionService({
       // The operators' note is not for the token's holder.
       return { holder: { case: 'token', value: { ...caller.token, note: '' } }, ...ends };
     }
+    if (caller.kind === 'person') return { holder: { case: 'person', value: caller.person }, ...ends };
     const operator = await operators.find(caller.operatorId);
     return { ...(operator && { holder: { case: 'operator', value: toOperatorMessage(operator) } }), ...ends };
   }

@@ -4,7 +4,7 @@ import { isLocalDay, localDayOf } from '@gateway/time';
 import { callerOf } from '../access/caller.ts';
 import type { AdminParts } from '../parts.ts';
 import { differentCounters } from '../usage/different-counters.ts';
-import { ownUsage } from '../usage/own-usage.ts';
+import { ownUsage, usageOfPerson } from '../usage/own-usage.ts';
 import { TokenNames } from '../usage/token-names.ts';
 import { usagePage } from '../usage/usage-report.ts';
 import { invalidFields } from './problems.ts';
@@ -27,7 +27,11 @@ export function usageService({
     getMyUsage(_request, context) {
       const caller = callerOf(context);
       if (caller.kind === 'token') return ownUsage({ ...report, clock, logger }, caller.token, context.signal);
-      throw new ConnectError('This page shows the usage of one token: sign in with that token.', Code.PermissionDenied);
+      if (caller.kind === 'person') return usageOfPerson({ ...report, clock }, caller.person, context.signal);
+      throw new ConnectError(
+        'This page shows the usage of one token: sign in with that token, or as a person without a role.',
+        Code.PermissionDenied,
+      );
     },
 
     async reconcileDay({ localDay, repair }, context) {

@@ -1,14 +1,16 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { GetMyUsageResponseSchema } from '@gateway/proto/admin/v1/usage_service_pb.js';
 import type { AccessRules, Token } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import type { Person } from '@gateway/proto/identity/v1/person_service_pb.js';
 import type { QuotaForecast } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { UsageGrouping } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
-import { addLocalDays, type Clock, localDayOf } from '@gateway/time';
+import { addLocalDays, type Clock, type LocalDay, localDayOf, startOfLocalDayMs } from '@gateway/time';
 import type { AdminParts, AdminPeers } from '../parts.ts';
 import { peerCall } from '../peer-calls.ts';
 import { groupsOf, limitedGroup, limitsOf } from '../rpc/token-listings.ts';
 import type { TokenNames } from './token-names.ts';
-import { usagePages } from './usage-report.ts';
+import { totalOf, usagePages } from './usage-report.ts';
 
 interface OwnUsageParts {
   readonly peers: AdminPeers;
@@ -18,6 +20,8 @@ interface OwnUsageParts {
 }
 
 const days = 30;
+
+const byDay = { model: '', accountId: '', groupId: '', grouping: UsageGrouping.DAY, compare: false };
 
 /**
  * The usage of one token, and the rest of its limits. @param known the token at the time of the
@@ -35,15 +39,7 @@ export async function ownUsage(
   const token = tokens[0] ?? known;
   const lastDay = localDayOf(clock.nowMs());
   const period = { firstDay: addLocalDays(lastDay, 1 - days), lastDay };
-  const query = {
-    ...period,
-    model: '',
-    accountId: '',
-    groupId: '',
-    grouping: UsageGrouping.DAY,
-    compare: false,
-    tokenId,
-  };
+  const query = { ...period, ...byDay, tokenId };
   const group = (await groupsOf(peers, [token], signal)).get(token.groupId);
   const [{ today, lastSevenDays }, pages, limits, groupLimits, forecasts] = await Promise.all([
     peers.usageQuery.getUsage({ tokenId }, options),
@@ -63,6 +59,34 @@ export async function ownUsage(
     days: pages.flatMap(({ rows }) => rows),
     currency: pages[0]?.currency ?? '',
     forecasts: [...forecasts],
+  };
+}
+
+/** The usage of all tokens of a person: those of sessions, and those that the person has issued. */
+export async function usageOfPerson(
+  { peers, names, clock }: Omit<OwnUsageParts, 'logger'>,
+  { personId, groupId }: Person,
+  signal: AbortSignal,
+): Promise<MessageInitShape<typeof GetMyUsageResponseSchema>> {
+  const { allTokenIds: tokenIds } = await peers.people.listPersonTokens({ personId }, peerCall(signal));
+  const group = (await groupsOf(peers, [{ groupId }], signal)).get(groupId);
+  const groupName = group?.name ?? '';
+  // A report without tokens would be one of all tokens.
+  if (tokenIds.length === 0) return { groupName, today: {}, lastSevenDays: {} };
+  const lastDay = localDayOf(clock.nowMs());
+  const query = { ...byDay, firstDay: addLocalDays(lastDay, 1 - days), lastDay, tokenId: '', tokenIds };
+  const pages = await Array.fromAsync(usagePages({ peers, names }, query, signal));
+  const rows = pages.flatMap((page) => page.rows);
+  const since = (day: LocalDay) => ({
+    since: timestampFromMs(startOfLocalDayMs(day)),
+    totals: totalOf(rows.flatMap(({ usage }) => ((usage.localDay ?? '') < day ? [] : [usage]))),
+  });
+  return {
+    groupName,
+    today: since(lastDay),
+    lastSevenDays: since(addLocalDays(lastDay, -6)),
+    days: rows,
+    currency: pages[0]?.currency ?? '',
   };
 }
 

@@ -23,6 +23,8 @@ export interface ReportQuery
   > {
   /** Also reports the same number of days before the first one. */
   readonly compare: boolean;
+  /** Only these tokens; never an empty list, which restricts nothing. */
+  readonly tokenIds?: string[];
 }
 
 export type UsagePage = Awaited<ReturnType<typeof usagePage>>;
@@ -59,7 +61,7 @@ export async function usagePage(parts: ReportParts, query: ReportQuery, signal: 
 /** The rows of a page in the period before, by their current keys. */
 async function groupsBefore(
   { usageReport }: ReportParts['peers'],
-  { firstDay, lastDay, grouping, tokenId, model, accountId, groupId }: ReportQuery,
+  { firstDay, lastDay, grouping, tokenId, tokenIds = [], model, accountId, groupId }: ReportQuery,
   uses: readonly UsageReportRow[],
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, readonly UsageReportRow[]>> {
@@ -68,7 +70,7 @@ async function groupsBefore(
   // A page of days needs only those days.
   const [first, last] = [uses[0]?.localDay || firstDay, uses.at(-1)?.localDay || lastDay];
   const period = { firstDay: addLocalDays(first, -length), lastDay: addLocalDays(last, -length) };
-  const query = { ...period, grouping, tokenId, model, accountId, groupId, byModel: true };
+  const query = { ...period, grouping, tokenId, tokenIds, model, accountId, groupId, byModel: true };
   const pages = pagesOf((pageToken) => usageReport.reportUsage({ ...query, pageToken }, peerCall(signal)));
   const earlier = (await Array.fromAsync(pages)).flatMap(({ rows }) => rows);
   return Map.groupBy(earlier, (use) => {
@@ -159,7 +161,7 @@ function keyBy(grouping: UsageGrouping): (use: UsageReportRow) => UsageKey {
   return (use) => Object.fromEntries(fields.map((field) => [field, use[field]]));
 }
 
-function totalOf(uses: readonly UsageReportRow[]) {
+export function totalOf(uses: readonly { readonly totals?: Readonly<typeof nothing> | undefined }[]) {
   const total = { ...nothing };
   for (const { totals } of uses) {
     for (const count of counts) total[count] += totals?.[count] ?? 0n;
