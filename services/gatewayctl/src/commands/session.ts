@@ -76,6 +76,7 @@ async function logoutPerson(env: CommandContext['env']): Promise<void> {
 export function holderText(session: Session | undefined): string {
   const { holder } = session ?? {};
   if (holder?.case === 'operator') return `${holder.value.name} (${enumWord(Role, holder.value.role)})`;
+  if (holder?.case === 'person') return `${holder.value.email || holder.value.name}, who has no role`;
   return holder?.case === 'token' ? `the token ${holder.value.label}, which can only see its own usage` : 'no one';
 }
 

@@ -7,7 +7,7 @@ import { operators } from './operators.ts';
 
 /**
  * "gw_a_viewer", "gw_a_operator" and "gw_a_admin" sign in with these roles, "gw_s_ci" as the holder
- * of a caller's token.
+ * of a caller's token, "gw_p_dana" as a person without a role.
  */
 export const sessionService: Partial<ServiceImpl<typeof SessionService>> = {
   getSignInOptions: () => ({ oidcLabel: 'Continue with Entra ID' }),
@@ -32,7 +32,7 @@ export function hasSession(): boolean {
 }
 
 const key = 'made-up-session';
-const known = ['gw_a_viewer', 'gw_a_operator', 'gw_a_admin', 'gw_s_ci'];
+const known = ['gw_a_viewer', 'gw_a_operator', 'gw_a_admin', 'gw_s_ci', 'gw_p_dana'];
 
 function sessionOf(token: string) {
   const ends = { csrfToken: 'made-up', expiresAt: timestampFromMs(Date.now() + 8 * 3_600_000) };
@@ -40,6 +40,9 @@ function sessionOf(token: string) {
     const limits = { requestsPerMinute: 60, tokensPerDay: 2_000_000n };
     const value = { tokenId: '7d0c2f44-5b1e-4a53-9c3e-0f5c7a2b9e11', kind: TokenKind.SERVICE, label: 'ci', limits };
     return { ...ends, holder: { case: 'token' as const, value } };
+  }
+  if (token === 'gw_p_dana') {
+    return { ...ends, holder: { case: 'person' as const, value: { email: 'dana@example.nl', name: 'Dana de Vries' } } };
   }
   const role = { gw_a_viewer: Role.VIEWER, gw_a_operator: Role.OPERATOR }[token] ?? Role.ADMIN;
   const value = operators.find((operator: Operator) => operator.role === role);

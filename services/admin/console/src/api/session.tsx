@@ -7,12 +7,12 @@ import { Failure, Loading } from '../ui/state.tsx';
 import { problemOf } from './problem.ts';
 import { rememberCsrfToken } from './transport.ts';
 
-/** The signed-in operator or holder of a caller's token. */
+/** The signed-in operator, holder of a caller's token, or person without a role. */
 export interface Signed {
   readonly session: Session;
-  /** An operator's name, or the label of a caller's token. */
+  /** An operator's or person's name, or the label of a caller's token. */
   readonly name: string;
-  /** Unspecified for the holder of a caller's token, who sees only its own usage. */
+  /** Unspecified for all others, who see only their own usage. */
   readonly role: Role;
   /** Whether the signed-in role includes this role. */
   readonly may: (role: Role) => boolean;
@@ -68,6 +68,10 @@ function isSession(queryKey: readonly unknown[]): boolean {
 function signedOf(session: Session, signOut: () => void): Signed {
   const { holder } = session;
   const role = holder.case === 'operator' ? holder.value.role : Role.UNSPECIFIED;
-  const name = holder.case === 'operator' ? holder.value.name : (holder.value?.label ?? '');
-  return { session, name, role, signOut, may: (needed) => role >= needed };
+  return { session, name: nameOf(session), role, signOut, may: (needed) => role >= needed };
+}
+
+function nameOf({ holder }: Session): string {
+  if (holder.case === 'person') return holder.value.email || holder.value.name;
+  return holder.case === 'operator' ? holder.value.name : (holder.value?.label ?? '');
 }

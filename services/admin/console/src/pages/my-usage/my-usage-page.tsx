@@ -3,6 +3,7 @@ import { formatCount, formatCountOf, formatMoney } from '@gateway/presentation';
 import { type GetMyUsageResponse, type UsageRow, UsageService } from '@gateway/proto/admin/v1/usage_service_pb.js';
 import { TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import type { UsagePeriod } from '@gateway/proto/usage/v1/usage_service_pb.js';
+import { useSigned } from '../../api/session.tsx';
 import { Fact, Page, Panel } from '../../frame/page.tsx';
 import { Answer } from '../../ui/state.tsx';
 import { DayTime, localDayOf, Time } from '../../ui/time.tsx';
@@ -12,19 +13,26 @@ import { LimitMeters, TokenLimits } from '../tokens/token-limits.tsx';
 import { costNote, measuresOf, sumOf, tokensOf } from '../usage/measures.ts';
 import { UsageChart } from '../usage/usage-chart.tsx';
 import { addDays } from '../usage/usage-period.ts';
+import { MyTokens } from './my-tokens.tsx';
 import '../usage/usage.css';
 
-/** The usage of the holder's token, and the rest of its limits. */
+/** The usage of the holder's token and the rest of its limits, or the usage and tokens of a person. */
 export function MyUsagePage() {
+  const isPerson = useSigned().session.holder.case === 'person';
   const usage = useQuery(UsageService.method.getMyUsage, {}, { refetchInterval: 10_000 });
   return (
     <Page
       title="My usage"
-      about="What your token has used and what it has left. Days are calendar days in Europe/Amsterdam."
+      about={`${isPerson ? 'What you have used, with all of your clients' : 'What your token has used and what it has left'}. Days are calendar days in Europe/Amsterdam.`}
     >
       <Answer of={usage} what="your usage">
         {(answer) => <MyUsage {...answer} />}
       </Answer>
+      {isPerson && (
+        <div className="panels">
+          <MyTokens />
+        </div>
+      )}
     </Page>
   );
 }

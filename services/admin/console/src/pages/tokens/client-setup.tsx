@@ -1,6 +1,6 @@
 import { useQuery } from '@connectrpc/connect-query';
-import { clientModelsOf, clientSettingsFor } from '@gateway/presentation';
-import { type ListPoolsResponse, PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
+import { type ClientModels, clientModelsOf, clientSettingsFor } from '@gateway/presentation';
+import { PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
 import { useState } from 'react';
 import { Choice } from '../../ui/choice.tsx';
 import { CodeBlock } from '../../ui/code-block.tsx';
@@ -14,15 +14,15 @@ export function ClientSetup() {
   const pools = useQuery(PoolService.method.listPools, {});
   return (
     <Answer of={pools} what="models">
-      {(listed) => <SettingsOfClients listed={listed} />}
+      {(listed) => <SettingsOfClients models={clientModelsOf(listed)} />}
     </Answer>
   );
 }
 
-function SettingsOfClients({ listed }: { readonly listed: ListPoolsResponse }) {
+export function SettingsOfClients({ models }: { readonly models: ClientModels }) {
   const [address, setAddress] = usePublicAddress();
   const [draft, setDraft] = useState<string>();
-  const all = clientSettingsFor(address, clientModelsOf(listed));
+  const all = clientSettingsFor(address, models);
   const [client, setClient] = useState(all[0]?.client ?? '');
   if (all.length === 0) return <Empty title="No model">Add an account to a pool, so that it can serve a model.</Empty>;
   const shown = all.find((each) => each.client === client) ?? all[0];
