@@ -31,8 +31,15 @@ const refused: Readonly<Record<Walker, readonly string[]>> = {
   HOLDER: ['TokenService.ListTokens', 'ConfigurationService.GetConfiguration'],
   VIEWER: ['ConfigurationService.CheckConfiguration', 'TokenService.IssueToken'],
   OPERATOR: ['ConfigurationService.CheckConfiguration', 'AuditService.ListAudit'],
-  // No person has signed in here.
-  ADMIN: ['PersonService.SetPersonDisabled', 'UsageService.GetMyUsage'],
+  // No person has signed in here, and only people have tokens of their own.
+  ADMIN: [
+    'MyTokenService.ListMyTokens',
+    'MyTokenService.IssueMyToken',
+    'MyTokenService.RotateMyToken',
+    'MyTokenService.RevokeMyToken',
+    'PersonService.SetPersonDisabled',
+    'UsageService.GetMyUsage',
+  ],
 };
 
 /**

@@ -1,7 +1,12 @@
-import { Browser } from '@gateway/admin/__fixtures__/browser';
+import type { DescService } from '@bufbuild/protobuf';
+import { createClient } from '@connectrpc/connect';
+import { createConnectTransport } from '@connectrpc/connect-node';
+import { Browser, type Page } from '@gateway/admin/__fixtures__/browser';
 import { clientId, clientSecret, type SignInProvider } from '@gateway/admin/__fixtures__/sign-in-provider';
+import { SessionService } from '@gateway/proto/admin/v1/session_service_pb.js';
 import { roomMs } from '@gateway/testkit/room';
 import { z } from 'zod';
+import type { SignInTopology } from '../topologies/with-sign-in.ts';
 
 /** The settings of a gateway whose people sign in at this provider. */
 export function signInSettings(provider: Pick<SignInProvider, 'issuer'>, consoleUrl: string) {
@@ -67,12 +72,38 @@ export async function confirmCode(
   browser = new Browser(),
 ) {
   await browser.open(`${page}?user_code=${userCode}`);
-  let next = await browser.open(page, { form: { user_code: userCode } });
+  return await passProvider(await browser.open(page, { form: { user_code: userCode } }), issuer, name, browser);
+}
+
+/** Enters a name and a password on the provider's pages, and consents. Returns the last page. */
+async function passProvider(first: Page, issuer: string, name: string, browser: Browser): Promise<Page> {
+  let next = first;
   for (let pages = 0; next.url.origin === issuer && pages < 3; pages++) {
     const [, action = '', prompt = ''] = /action="([^"]+)"[\s\S]*name="prompt" value="(\w+)"/.exec(next.text) ?? [];
     next = await browser.open(action, { form: { prompt, login: name, password: 'x' } });
   }
   return next;
+}
+
+/** A person who has signed in to the console in a browser. */
+export async function signInToConsole({ adminUrl, provider }: SignInTopology, name: string) {
+  const browser = new Browser();
+  await passProvider(await browser.open(`${adminUrl}/oidc/sign-in`), provider.issuer, name, browser);
+  const headers: Record<string, string> = { cookie: browser.header(adminUrl), 'sec-fetch-site': 'same-origin' };
+  const transport = createConnectTransport({
+    baseUrl: adminUrl,
+    httpVersion: '1.1',
+    interceptors: [
+      (next) => (request) => {
+        for (const [header, value] of Object.entries(headers)) request.header.set(header, value);
+        return next(request);
+      },
+    ],
+  });
+  const { session } = await createClient(SessionService, transport).getSession({});
+  if (session !== undefined) headers['x-csrf-token'] = session.csrfToken;
+  const client = <S extends DescService>(service: S) => createClient(service, transport);
+  return { session, client };
 }
 
 /** Signs a person in, from the first request to the tokens. */

@@ -113,9 +113,13 @@ export async function startServicesTopology(
   };
 }
 
-/** All services get the same variables from `start:services`, which sets their addresses itself. */
+/**
+ * All services get the same variables from `start:services`, which sets their addresses itself, but
+ * not those for browsers.
+ */
 function checked(env: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-  const chosen = Object.keys(env).find((name) => /^(GRPC_PORT|ADMIN_PORT|HOST|\w+_URL)$/.test(name));
+  const own = Object.keys(env).filter((name) => !['ADMIN_PUBLIC_URL', 'SIGN_IN_PAGE_URL'].includes(name));
+  const chosen = own.find((name) => /^(GRPC_PORT|HOST|\w+_URL)$/.test(name));
   if (chosen !== undefined) throw new Error(`start:services chooses ${chosen} itself`);
   return env;
 }

@@ -1,0 +1,129 @@
+import { AuditService } from '@gateway/proto/admin/v1/audit_service_pb.js';
+import { PersonService } from '@gateway/proto/admin/v1/person_service_pb.js';
+import { roomMs } from '@gateway/testkit/room';
+import { describe, expect, it } from 'vitest';
+import { adminClient } from '../client/operator.ts';
+import {
+  beginSignIn,
+  confirmCode,
+  type PersonTokens,
+  pollSignIn,
+  postForm,
+  refresh,
+  signInPerson,
+  tokensIn,
+} from '../client/person.ts';
+import type { SignInTopology } from '../topologies/with-sign-in.ts';
+
+/** A person who signs in from a client, until the client is signed out. */
+export function signInBehaviour(gateway: () => SignInTopology): void {
+  describe('a person who signs in from a client', () => {
+    const signIn = (name: string) => signInPerson(gateway().baseUrl, gateway().provider, name);
+    const answerOf = async (token: string) => {
+      const response = await fetch(`${gateway().baseUrl}/v1/messages`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ model: 'claude-sonnet-5', max_tokens: 50, messages: [{ role: 'user', content: 'hi' }] }),
+        signal: AbortSignal.timeout(roomMs(10_000)),
+      });
+      await response.arrayBuffer();
+      return response.status;
+    };
+    const settingsOf = async (headers: Readonly<Record<string, string>>) =>
+      (await fetch(`${gateway().baseUrl}/managed/settings`, { headers })).status;
+    const refreshed = async ({ refresh_token }: PersonTokens) =>
+      tokensIn((await refresh(gateway().baseUrl, refresh_token)).body);
+
+    it('finds every endpoint at the address that the client uses', async () => {
+      const response = await fetch(`${gateway().baseUrl}/.well-known/oauth-authorization-server`);
+      expect(await response.json()).toMatchObject({
+        issuer: gateway().baseUrl,
+        device_authorization_endpoint: `${gateway().baseUrl}/oauth/device_authorization`,
+        token_endpoint: `${gateway().baseUrl}/oauth/token`,
+        revocation_endpoint: `${gateway().baseUrl}/oauth/revoke`,
+        grant_types_supported: ['urn:ietf:params:oauth:grant-type:device_code', 'refresh_token'],
+      });
+    });
+
+    it('gets an answer of a model, with a token of an hour and the e-mail address', async () => {
+      const grant = await beginSignIn(gateway().baseUrl);
+      expect(grant).toMatchObject({ verification_uri: `${gateway().adminUrl}/device`, expires_in: 600, interval: 5 });
+      expect((await pollSignIn(gateway().baseUrl, grant.device_code)).body).toMatchObject({
+        error: 'authorization_pending',
+      });
+      const page = await confirmCode(grant.verification_uri, grant.user_code, gateway().provider, 'dana');
+      expect([page.status, page.text]).toEqual([200, expect.stringContaining('You are signed in')]);
+      const { status, headers, body } = await pollSignIn(gateway().baseUrl, grant.device_code);
+      expect([status, headers.get('cache-control')]).toEqual([200, 'no-store']);
+      const tokens = tokensIn(body);
+      expect(tokens.email).toBe('dana@acme.test');
+      expect(tokens.expires_in).toBeLessThanOrEqual(3_600);
+      expect(tokens.expires_in).toBeGreaterThan(3_000);
+      expect(await answerOf(tokens.access_token)).toBe(200);
+      // The code is used up.
+      const again = await pollSignIn(gateway().baseUrl, grant.device_code);
+      expect([again.status, again.body]).toMatchObject([400, { error: 'expired_token' }]);
+    });
+
+    it('refreshes, also with three clients at once', async () => {
+      const tokens = await signIn('dana');
+      const racing = await Promise.all([refreshed(tokens), refreshed(tokens), refreshed(tokens)]);
+      expect(new Set(racing.map(({ access_token }) => access_token)).size).toBe(1);
+      for (const { access_token } of [tokens, ...racing]) expect(await answerOf(access_token)).toBe(200);
+    });
+
+    it('is signed out when the client revokes its tokens', async () => {
+      const tokens = await signIn('dana');
+      const revoke = (token: string) => postForm(`${gateway().baseUrl}/oauth/revoke`, { token });
+      expect(await Promise.all([revoke(tokens.access_token), revoke(tokens.refresh_token)])).toMatchObject([
+        { status: 200 },
+        { status: 200 },
+      ]);
+      await expect.poll(() => answerOf(tokens.access_token)).toBe(401);
+      expect(await refresh(gateway().baseUrl, tokens.refresh_token)).toMatchObject({
+        status: 400,
+        body: { error: 'invalid_grant' },
+      });
+    });
+
+    it('learns that an operator has disabled the person', async () => {
+      const tokens = await signIn('erin');
+      const people = adminClient(PersonService, gateway());
+      const [erin] = (await people.listPeople({ search: 'erin@' })).people;
+      expect(erin?.sessions).toMatchObject([{ surface: 'claude_code', address: '127.0.0.1' }]);
+      await people.setPersonDisabled({ personId: erin?.personId ?? '', disabled: true });
+      await expect.poll(() => answerOf(tokens.access_token)).toBe(401);
+      expect((await refresh(gateway().baseUrl, tokens.refresh_token)).status).toBe(400);
+      const grant = await beginSignIn(gateway().baseUrl);
+      expect((await confirmCode(grant.verification_uri, grant.user_code, gateway().provider, 'erin')).status).toBe(403);
+      expect((await pollSignIn(gateway().baseUrl, grant.device_code)).body).toMatchObject({ error: 'access_denied' });
+      const { entries } = await adminClient(AuditService, gateway()).listAudit({});
+      const actions = entries.map(({ action, outcome, subject }) => [action, outcome, subject].join(' '));
+      for (const seen of ['sign_in.approve', 'person.disable', 'session.refuse']) {
+        expect(actions.join('\n')).toContain(seen);
+      }
+    });
+
+    it('is refused without a group that may sign in', async () => {
+      gateway().provider.groups.set('gus', ['cooks']);
+      const grant = await beginSignIn(gateway().baseUrl);
+      expect((await confirmCode(grant.verification_uri, grant.user_code, gateway().provider, 'gus')).status).toBe(403);
+      expect((await pollSignIn(gateway().baseUrl, grant.device_code)).body).toMatchObject({ error: 'access_denied' });
+    });
+
+    it('has no managed settings, and the client may start', async () => {
+      const { access_token } = await signIn('finn');
+      expect(await settingsOf({ authorization: `Bearer ${access_token}` })).toBe(404);
+      expect(await settingsOf({ authorization: 'Bearer nonsense' })).toBe(401);
+      expect(await settingsOf({})).toBe(401);
+    });
+
+    it.each([
+      ['another grant', { grant_type: 'password' }, 'unsupported_grant_type'],
+      ['an unknown refresh token', { grant_type: 'refresh_token', refresh_token: 'x' }, 'invalid_grant'],
+      ['an unknown device code', { grant_type: 'urn:ietf:params:oauth:grant-type:device_code' }, 'expired_token'],
+    ])('refuses %s', async (_, form, error) => {
+      expect(await postForm(`${gateway().baseUrl}/oauth/token`, form)).toMatchObject({ status: 400, body: { error } });
+    });
+  });
+}

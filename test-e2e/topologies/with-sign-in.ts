@@ -1,0 +1,38 @@
+import { type SignInProvider, startSignInProvider } from '@gateway/admin/__fixtures__/sign-in-provider';
+import { freePorts } from '@gateway/testkit';
+import { signInSettings } from '../client/person.ts';
+import type { Topology } from './topology.ts';
+
+/** A gateway whose people sign in at a real provider of OpenID Connect on this machine. */
+export interface SignInTopology extends Topology {
+  readonly provider: SignInProvider;
+}
+
+/**
+ * Starts the provider, and a gateway with its settings. The members of `developers` may sign in, and
+ * may issue tokens.
+ */
+export async function withSignIn(
+  start: (env: Readonly<Record<string, string>>) => Promise<Topology>,
+): Promise<SignInTopology> {
+  const [adminPort] = await freePorts(1);
+  const consoleUrl = `http://127.0.0.1:${adminPort}`;
+  await using stack = new AsyncDisposableStack();
+  const provider = stack.use(await startSignInProvider(`${consoleUrl}/oidc/callback`));
+  for (const name of ['dana', 'erin', 'finn', 'hugo']) {
+    provider.groups.set(name, ['developers']);
+    provider.claims.set(name, { email: `${name}@acme.test`, email_verified: true });
+  }
+  const gateway = stack.use(
+    await start({
+      ADMIN_PORT: String(adminPort),
+      ...signInSettings(provider, consoleUrl),
+      SIGN_IN_PAGE_URL: `${consoleUrl}/device`,
+      OIDC_PEOPLE_GROUPS: 'developers',
+      PEOPLE_MAY_ISSUE_TOKENS: 'true',
+      PEOPLE_TOKEN_MAX_DAYS: '7',
+    }),
+  );
+  const open = stack.move();
+  return { ...gateway, provider, [Symbol.asyncDispose]: () => open.disposeAsync() };
+}
