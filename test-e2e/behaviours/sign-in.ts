@@ -1,5 +1,8 @@
+import { hash } from 'node:crypto';
 import { AuditService } from '@gateway/proto/admin/v1/audit_service_pb.js';
+import { GroupService } from '@gateway/proto/admin/v1/group_service_pb.js';
 import { PersonService } from '@gateway/proto/admin/v1/person_service_pb.js';
+import { TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { roomMs } from '@gateway/testkit/room';
 import { describe, expect, it } from 'vitest';
 import { adminClient } from '../client/operator.ts';
@@ -13,6 +16,7 @@ import {
   signInPerson,
   tokensIn,
 } from '../client/person.ts';
+import { managedGroup } from '../topologies/gateway-file.ts';
 import type { SignInTopology } from '../topologies/with-sign-in.ts';
 
 /** A person who signs in from a client, until the client is signed out. */
@@ -109,6 +113,25 @@ export function signInBehaviour(gateway: () => SignInTopology): void {
       const grant = await beginSignIn(gateway().baseUrl);
       expect((await confirmCode(grant.verification_uri, grant.user_code, gateway().provider, 'gus')).status).toBe(403);
       expect((await pollSignIn(gateway().baseUrl, grant.device_code)).body).toMatchObject({ error: 'access_denied' });
+    });
+
+    it('gets the managed settings of the group, which the client can verify and keep', async () => {
+      const { group } = await adminClient(GroupService, gateway()).createGroup({ name: managedGroup });
+      const issued = await gateway().operator.issue({
+        ...{ kind: TokenKind.PERSONAL, label: 'managed', groupId: group?.groupId ?? '' },
+      });
+      const authorization = `Bearer ${issued.tokenText}`;
+      const ask = (headers: Readonly<Record<string, string>> = {}) =>
+        fetch(`${gateway().baseUrl}/managed/settings`, { headers: { authorization, ...headers } });
+      const response = await ask();
+      expect(response.status).toBe(200);
+      const text = '{"availableModels":["claude-sonnet-5"],"enforceAvailableModels":true,"model":"claude-sonnet-5"}';
+      const checksum = `sha256:${hash('sha256', text)}`;
+      expect(await response.json()).toEqual({ uuid: checksum, checksum, settings: JSON.parse(text) });
+      const etag = response.headers.get('etag') ?? '';
+      expect(etag).toBe(`"${checksum}"`);
+      expect((await ask({ 'if-none-match': etag })).status).toBe(304);
+      expect((await ask({ 'if-none-match': '"sha256:old"' })).status).toBe(200);
     });
 
     it('has no managed settings, and the client may start', async () => {

@@ -172,8 +172,12 @@ export async function writeGatewayFile(folder: string, simulatorUrl: string): Pr
     '  currency: USD',
     '  models:',
     ...priceLines,
+    `managed_settings: { groups: { ${managedGroup}: { available_models: [claude-sonnet-5], model: claude-sonnet-5 } } }`,
   ]);
 }
+
+/** The name of the group whose clients have managed settings. */
+export const managedGroup = 'Managed clients';
 
 /** Of public price pages, by the million. Other models have no price. */
 const priceLines = [

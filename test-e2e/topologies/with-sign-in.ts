@@ -9,12 +9,12 @@ export interface SignInTopology extends Topology {
 }
 
 /**
- * Starts the provider, and a gateway with its settings. The members of `developers` may sign in, and
- * may issue tokens.
+ * Starts the provider, and a gateway with its settings. The members of `developers` may sign in,
+ * and may issue tokens.
  */
-export async function withSignIn(
-  start: (env: Readonly<Record<string, string>>) => Promise<Topology>,
-): Promise<SignInTopology> {
+export async function withSignIn<T extends Topology>(
+  start: (env: Readonly<Record<string, string>>) => Promise<T>,
+): Promise<T & SignInTopology> {
   const [adminPort] = await freePorts(1);
   const consoleUrl = `http://127.0.0.1:${adminPort}`;
   await using stack = new AsyncDisposableStack();

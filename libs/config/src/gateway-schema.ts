@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { alertsSchema } from './alerts-schema.ts';
+import { managedSettingsSchema } from './managed-settings-schema.ts';
 import { pricesSchema } from './prices-schema.ts';
 import { Secret } from './secret.ts';
 import { settingsSchema, toSettings } from './settings-schema.ts';
@@ -211,9 +212,10 @@ export const gatewayFileSchema = z
     classes: z.record(name, modelClass).prefault({}),
     prices: pricesSchema.optional(),
     alerts: alertsSchema.prefault([]),
+    managed_settings: managedSettingsSchema.optional(),
     settings: settingsSchema.prefault({}),
   })
-  .transform(({ pools, accounts, classes, prices, alerts, settings }) => ({
+  .transform(({ pools, accounts, classes, prices, alerts, managed_settings, settings }) => ({
     // Keeps the order of the file, which is the order of the public listing.
     pools: Object.entries(pools).map(([name, pool]) => ({ name, ...pool })),
     accounts,
@@ -221,6 +223,7 @@ export const gatewayFileSchema = z
     classes: Object.entries(classes).map(([name, modelClass]) => ({ id: `gateway/${name}`, ...modelClass })),
     prices,
     alerts,
+    managedSettings: managed_settings ?? [],
     settings: toSettings(settings),
   }));
 

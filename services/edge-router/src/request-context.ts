@@ -15,6 +15,7 @@ import type { ErrorDialect } from './errors/render-error.ts';
 import type { GenAiOperation, RequestEvents } from './events.ts';
 import type { EdgeRouterPeers } from './peers.ts';
 import type { Pricing } from './pricing/pricing.ts';
+import type { ManagedClients } from './sign-in/managed-settings.ts';
 import type { Outbox } from './usage/outbox.ts';
 import type { RequestLogEntry } from './usage/request-log.ts';
 
@@ -64,6 +65,7 @@ export interface EndpointPeers extends Pick<EdgeRouterPeers, 'broker' | 'adapter
   readonly leases: Leases;
   readonly outbox: Outbox;
   readonly pricing: Pricing;
+  readonly managed: ManagedClients;
   readonly events: RequestEvents;
 }
 

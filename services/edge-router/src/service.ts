@@ -23,6 +23,7 @@ import { HttpServer } from './http/server.ts';
 import type { EdgeRouterPeers } from './peers.ts';
 import { Pricing, watchCatalog } from './pricing/pricing.ts';
 import type { UsageReport } from './request-context.ts';
+import { ManagedClients } from './sign-in/managed-settings.ts';
 import { Outbox } from './usage/outbox.ts';
 import { createOutboxEvents, showOutboxDisk } from './usage/outbox-events.ts';
 import { createRequestLog } from './usage/request-log.ts';
@@ -69,6 +70,7 @@ export async function createEdgeRouterService(
   const requestLog = createRequestLog(outbox, runtime.metrics, clock);
   const usageReports = new SharedQueries<UsageReport>();
   const pricing = new Pricing();
+  const managed = new ManagedClients();
   const own = {
     config,
     clock,
@@ -80,6 +82,7 @@ export async function createEdgeRouterService(
     leases,
     outbox,
     pricing,
+    managed,
     requestLog,
     usageReports,
   };
@@ -101,7 +104,7 @@ export async function createEdgeRouterService(
       const watching = watchTokenChanges(peers.identity, tokens, stop.signal, () => {
         hasReachedIdentity = true;
       });
-      const following = watchCatalog(peers.broker, pricing, stop.signal);
+      const following = watchCatalog(peers.broker, [pricing, managed], stop.signal);
       stack.defer(async () => {
         stop.abort();
         await Promise.all([watching, following]);

@@ -31,7 +31,7 @@ function follow(streams: readonly (readonly Catalog[])[]) {
     pricing.use(catalog);
     costs.push(costIn(pricing));
   };
-  const watching = watchCatalog(broker, { use }, stop.signal);
+  const watching = watchCatalog(broker, [{ use }], stop.signal);
   onTestFinished(async () => {
     stop.abort();
     await watching;

@@ -27,14 +27,16 @@ export class Pricing {
 /** Follows the broker's catalog until the signal is aborted. A lost stream is reopened. */
 export async function watchCatalog(
   broker: Pick<Client<typeof PoolBrokerService>, 'watchCatalog'>,
-  pricing: Pick<Pricing, 'use'>,
+  users: readonly { use(catalog: WatchCatalogResponse): void }[],
   signal: AbortSignal,
 ): Promise<void> {
   while (!signal.aborted) {
     try {
-      for await (const catalog of broker.watchCatalog({}, { signal })) pricing.use(catalog);
+      for await (const catalog of broker.watchCatalog({}, { signal })) {
+        for (const user of users) user.use(catalog);
+      }
     } catch {
-      // The broker is away: its last prices apply.
+      // The broker is away: its last catalog applies.
     }
     await sleep(reconnectMs, { signal }).catch(() => undefined);
   }

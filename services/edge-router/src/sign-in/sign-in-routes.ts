@@ -8,12 +8,14 @@ import { authenticate, type TokenCache } from '../authentication/authenticate.ts
 import type { EdgeRouterConfig } from '../config.ts';
 import { HttpFault } from '../errors/render-error.ts';
 import { sendJson } from '../http/respond.ts';
+import type { ManagedClients } from './managed-settings.ts';
 import { readForm } from './read-form.ts';
 
 export interface SignInPeers {
   readonly config: EdgeRouterConfig;
   readonly signIn: Client<typeof SignInService>;
   readonly tokens: TokenCache;
+  readonly managed: Pick<ManagedClients, 'policyFor'>;
   readonly onFault: (fault: unknown) => void;
 }
 
@@ -29,7 +31,7 @@ export interface SignInRoute {
  * and revocation. They exist only if the console's page for people is known.
  * @see https://www.rfc-editor.org/rfc/rfc8628
  */
-export function signInRoutes({ config, signIn, tokens, onFault }: SignInPeers): readonly SignInRoute[] {
+export function signInRoutes({ config, signIn, tokens, managed, onFault }: SignInPeers): readonly SignInRoute[] {
   const { signInPageUrl: pageUrl, publicUrl, opencodeModels, rpcTimeoutMs: timeoutMs, uploadPace } = config;
   if (pageUrl === undefined) return [];
   const begun = new LRUCache<string, number>({ max: 10_000, ttl: 60_000, noUpdateTTL: true, ...cacheTime });
@@ -139,15 +141,19 @@ export function signInRoutes({ config, signIn, tokens, onFault }: SignInPeers): 
     {
       method: 'GET',
       path: '/managed/settings',
-      async answer(request) {
-        try {
-          await authenticate(request, 'authorization', tokens);
-        } catch (thrown) {
-          // Clients do not start after any other status than 401 and 404.
+      async answer(request, response) {
+        const token = await authenticate(request, 'authorization', tokens).catch((thrown) => {
+          // Clients do not start after any other status than 200, 401 and 404.
           if (thrown instanceof GatewayError && thrown.code === 'unauthorized') throw thrown;
           onFault(thrown);
-        }
-        throw new GatewayError('not_found', 'There are no managed settings.');
+        });
+        const policy = token && managed.policyFor(token.group?.name ?? '');
+        if (policy === undefined) throw new GatewayError('not_found', 'There are no managed settings.');
+        const { checksum, settings } = policy;
+        const tag = `"${checksum}"`;
+        response.setHeader('etag', tag);
+        if (request.headers['if-none-match'] === tag) return void response.writeHead(304).end();
+        sendPrivately(response, 200, { uuid: checksum, checksum, settings });
       },
     },
   ];

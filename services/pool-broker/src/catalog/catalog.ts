@@ -1,6 +1,6 @@
 import { EventEmitter, once } from 'node:events';
 import { isDeepStrictEqual } from 'node:util';
-import type { AccountConfig, GatewayConfig, PoolConfig, PoolFormat, Prices } from '@gateway/config';
+import type { AccountConfig, GatewayConfig, PoolConfig, PoolFormat } from '@gateway/config';
 import type { ServiceRuntime } from '@gateway/lifecycle';
 import { matchesAnyPattern } from '@gateway/presentation/model-pattern';
 import { LeastThinking, ProviderFormat, ThinkingMode } from '@gateway/proto/pool/v1/account_pb.js';
@@ -22,9 +22,8 @@ export interface Candidate {
   readonly traits?: ReturnType<typeof traitsOfModel>;
 }
 
-export interface PricedListing {
+export interface PricedListing extends Pick<GatewayConfig, 'prices' | 'managedSettings'> {
   readonly models: readonly ServedModel[];
-  readonly prices: Prices;
 }
 
 /** The accounts that have exactly the same labels. */
@@ -157,12 +156,13 @@ export class Catalog {
   }
 
   /**
-   * The current listing and prices, and again whenever they change, until the signal is aborted.
+   * The current listing with what else the file says, and again on each change, until the abort.
    */
   async *watch(signal: AbortSignal): AsyncGenerator<PricedListing> {
     let shown: string | undefined;
     while (!signal.aborted) {
-      const listing = { models: this.listing(), prices: this.#gateway.prices };
+      const { prices, managedSettings } = this.#gateway;
+      const listing = { models: this.listing(), prices, managedSettings };
       const text = JSON.stringify(listing);
       if (text === shown) {
         await once(this.#changes, 'change', { signal }).catch(() => undefined);

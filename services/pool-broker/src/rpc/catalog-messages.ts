@@ -1,11 +1,18 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import type { Prices } from '@gateway/config';
+import type { GatewayConfig, Prices } from '@gateway/config';
 import type { ModelSchema } from '@gateway/proto/pool/v1/model_pb.js';
-import type { PriceListSchema } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import type { ManagedSettingsSchema, PriceListSchema } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { ServedModel } from '../catalog/list-models.ts';
 
 export function toModelMessage({ candidates, servedBy, ...model }: ServedModel): MessageInitShape<typeof ModelSchema> {
   return { ...model, candidates: [...candidates], servedBy: servedBy.map((labels) => ({ labels: [...labels] })) };
+}
+
+export function toManagedSettings({
+  availableModels,
+  ...given
+}: GatewayConfig['managedSettings'][number]): MessageInitShape<typeof ManagedSettingsSchema> {
+  return { ...given, availableModels: [...availableModels] };
 }
 
 /** The prices of gateway.yaml. Undefined: it has none. */

@@ -22,7 +22,7 @@ import { explainModel } from '../selection/explain-model.ts';
 import { readAccounts } from '../selection/read-candidates.ts';
 import { settleAttempt } from '../selection/settle-attempt.ts';
 import { resultOf, toAccountMessage, toRefusedMessage } from './account-messages.ts';
-import { toModelMessage, toPriceList } from './catalog-messages.ts';
+import { toManagedSettings, toModelMessage, toPriceList } from './catalog-messages.ts';
 
 /** Handlers of `gateway.pool.v1.PoolBrokerService`. The contract documents each call. */
 export function poolBrokerHandlers(broker: Broker): Handlers<typeof PoolBrokerService> {
@@ -65,8 +65,12 @@ export function poolBrokerHandlers(broker: Broker): Handlers<typeof PoolBrokerSe
 
     async *watchCatalog(_request, { signal }) {
       const until = AbortSignal.any([signal, draining]);
-      for await (const { models, prices } of configuration.catalog.watch(until)) {
-        yield { models: models.map(toModelMessage), prices: toPriceList(prices) };
+      for await (const { models, prices, managedSettings } of configuration.catalog.watch(until)) {
+        yield {
+          models: models.map(toModelMessage),
+          prices: toPriceList(prices),
+          managedSettings: managedSettings.map(toManagedSettings),
+        };
       }
     },
 

@@ -377,6 +377,13 @@ export declare type WatchCatalogResponse = Message<"gateway.pool.v1.WatchCatalog
    * @generated from field: gateway.pool.v1.PriceList prices = 2;
    */
   prices?: PriceList | undefined;
+
+  /**
+   * What gateway.yaml prescribes to the clients of people.
+   *
+   * @generated from field: repeated gateway.pool.v1.ManagedSettings managed_settings = 3;
+   */
+  managedSettings: ManagedSettings[];
 };
 
 /**
@@ -384,6 +391,47 @@ export declare type WatchCatalogResponse = Message<"gateway.pool.v1.WatchCatalog
  * Use `create(WatchCatalogResponseSchema)` to create a new message.
  */
 export declare const WatchCatalogResponseSchema: GenMessage<WatchCatalogResponse>;
+
+/**
+ * Settings for the clients of people. At least one field besides the group is set.
+ *
+ * @generated from message gateway.pool.v1.ManagedSettings
+ */
+export declare type ManagedSettings = Message<"gateway.pool.v1.ManagedSettings"> & {
+  /**
+   * The name of a group of tokens. Empty: all tokens whose group has no entry.
+   *
+   * @generated from field: string group_name = 1;
+   */
+  groupName: string;
+
+  /**
+   * The models that the client offers. Empty: all.
+   *
+   * @generated from field: repeated string available_models = 2;
+   */
+  availableModels: string[];
+
+  /**
+   * The model that the client uses by default. Empty: the client decides.
+   *
+   * @generated from field: string model = 3;
+   */
+  model: string;
+
+  /**
+   * Where the client sends its telemetry. Empty: nowhere.
+   *
+   * @generated from field: string telemetry_endpoint = 4;
+   */
+  telemetryEndpoint: string;
+};
+
+/**
+ * Describes the message gateway.pool.v1.ManagedSettings.
+ * Use `create(ManagedSettingsSchema)` to create a new message.
+ */
+export declare const ManagedSettingsSchema: GenMessage<ManagedSettings>;
 
 /**
  * @generated from message gateway.pool.v1.Pool
