@@ -322,8 +322,8 @@ export interface OperatorSessionsTable {
   /** Lower-case hex of SHA-256 of the cookie's value. */
   readonly session_hash: string;
   /**
-   * A session belongs either to an operator, or to the token of a caller who views its own usage, or
-   * to a person without a role.
+   * A session belongs to an operator, to the token of a caller who views its own usage, or to a
+   * person without a role.
    */
   readonly operator_id: string | null;
   readonly token_id: string | null;

@@ -17,8 +17,8 @@ import type { Caller } from './caller.ts';
 
 /**
  * The callers of a method. `open` is for everyone. `signed in` is for all signed-in callers,
- * including holders of a caller's token. `person` is for people who signed in without a role. A role
- * is for operators who have it or a higher one.
+ * including holders of a caller's token. `person` is for people who signed in without a role. A
+ * role is for operators who have it or a higher one.
  */
 export type Permission = 'open' | 'signed in' | 'person' | Role.VIEWER | Role.OPERATOR | Role.ADMIN;
 

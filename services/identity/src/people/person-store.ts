@@ -30,7 +30,7 @@ export class PersonStore {
     this.#database = database;
   }
 
-  /** The person with this subject, whose details, and the group of whose tokens, follow the provider. */
+  /** The person with this subject. Details, and the group of the tokens, follow the provider. */
   async record(details: PersonDetails, nowMs: number): Promise<Person> {
     const { email, name, group_id } = details;
     const person = await this.#database

@@ -16,7 +16,7 @@ import { addDays } from '../usage/usage-period.ts';
 import { MyTokens } from './my-tokens.tsx';
 import '../usage/usage.css';
 
-/** The usage of the holder's token and the rest of its limits, or the usage and tokens of a person. */
+/** The usage of the holder's token and the rest of its limits, or a person's usage and tokens. */
 export function MyUsagePage() {
   const isPerson = useSigned().session.holder.case === 'person';
   const usage = useQuery(UsageService.method.getMyUsage, {}, { refetchInterval: 10_000 });
