@@ -1,11 +1,11 @@
 import {
   type Check,
   type CounterName,
+  counterName,
   type Decision,
   dayForgottenAtMs,
   type LimitStore,
   maxPendingIds,
-  nameOf,
   type ReloadedCounter,
 } from '@gateway/limits';
 import type { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
@@ -100,7 +100,7 @@ export class CounterTotals implements Disposable {
    * available now.
    */
   load(counter: CounterName): Promise<ReloadedCounter | undefined> {
-    const name = nameOfCounter(counter);
+    const name = counterName(counter);
     const running = this.#loading.get(name);
     if (running !== undefined) return running;
     const loading = this.reload(counter, { timeoutMs: 500 }).finally(() => this.#loading.delete(name));
@@ -165,7 +165,7 @@ export class CounterTotals implements Disposable {
   }
 
   async #compare(counter: CounterName, options: ReloadOptions): Promise<ReloadedCounter | undefined> {
-    const { pauseMs = 0, timeoutMs = 5_000, force = false, isTentative = false } = options;
+    const { pauseMs = 0, timeoutMs = 5_000, force = false, isTentative } = options;
     if (!this.#mayTry()) return undefined;
     const { store } = this.#parts;
     const pendingIds = await store.pendingIds(counter, pauseMs);
@@ -212,7 +212,7 @@ export class CounterTotals implements Disposable {
   }
 
   #counterInUse(counter: CounterName): CounterInUse {
-    const name = nameOfCounter(counter);
+    const name = counterName(counter);
     const known = this.#counters.get(name);
     if (known !== undefined) return known;
     const nowMs = this.#parts.clock.nowMs();
@@ -279,10 +279,6 @@ function withoutLedger(check: Check, keys: ReadonlySet<string>): Check {
   };
 }
 
-function nameOfCounter(counter: CounterName): string {
-  return `${counter.span.name}/${nameOf(counter)}`;
-}
-
 interface ReloadOptions {
   /** The time for which other limiters need not reload the counter. */
   readonly pauseMs?: number;
@@ -290,7 +286,7 @@ interface ReloadOptions {
   /** Load the total even if it is lower than an earlier one. */
   readonly force?: boolean;
   /** Another attempt will follow, so a counter without a total does not get an uncertain one. */
-  readonly isTentative?: boolean;
+  readonly isTentative: boolean;
 }
 
 interface CounterInUse {
