@@ -3,7 +3,7 @@ import { type CounterName, daySpan, type LimitStore, MemoryLimitStore } from '@g
 import { GetDayTotalResponseSchema } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { createLogger } from '@gateway/telemetry';
 import { ManualClock } from '@gateway/time';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, type Mock, vi } from 'vitest';
 import { watchedMetrics } from '../../test/watched-metrics.ts';
 import { CounterTotals, type LedgerReader } from './counter-totals.ts';
 
@@ -15,7 +15,7 @@ describe('how often totals are reloaded, every ten seconds by default', () => {
   let clock: ManualClock;
   let store: MemoryLimitStore;
   let totals: CounterTotals;
-  let pendingIds: ReturnType<typeof vi.spyOn<LimitStore, 'pendingIds'>>;
+  let pendingIds: Mock<LimitStore['pendingIds']>;
   const dayTotal = vi.fn<LedgerReader['getDayTotal']>();
 
   beforeEach(() => {

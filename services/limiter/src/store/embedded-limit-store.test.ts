@@ -1,12 +1,13 @@
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync, StatementSync } from 'node:sqlite';
 import { MemoryLimitStore } from '@gateway/limits';
 import { BudgetPeriod, CostKind } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { localDayOf, ManualClock } from '@gateway/time';
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type PlainCheck as Check, PlainStore } from '../../test/plain-store.ts';
 import { EmbeddedLimitStore } from './embedded-limit-store.ts';
 
@@ -123,6 +124,101 @@ describe('the embedded limit store', () => {
     await withStore(async (store) => [await kindOf(store, 'r1'), await kindOf(store, 'r2')]);
     await withStore(async (store) => expect(await kindOf(store, 'r3')).toBe('refused'));
     expect(statSync(path).mode & 0o777).toBe(0o600);
+  });
+
+  it('begins anew with a file of which a part is damaged', async () => {
+    await withStore(async (store) => {
+      const limits = { requestsPerMinute: 5_000, tokensPerDay: undefined };
+      for (let n = 0; n < 2_000; n++) await store.admit({ ...check('a', `r${n}`, 0), limits });
+    });
+    const content = readFileSync(path);
+    // All pages but the first, which has the header.
+    writeFileSync(path, content.fill(0xa5, 4_096));
+    await withStore(async (store) => [
+      expect(await kindOf(store, 'x1')).toBe('admitted'),
+      expect(await kindOf(store, 'x2')).toBe('admitted'),
+    ]);
+    await withStore(async (store) => expect(await kindOf(store, 'x3')).toBe('refused'));
+  });
+
+  it('leaves a file to the process that has it open, and does not start', async () => {
+    await withStore(async (store) => {
+      await kindOf(store, 'r1');
+      await expect(withStore(() => undefined)).rejects.toThrow('locked');
+      await kindOf(store, 'r2');
+    });
+    await withStore(async (store) => expect(await kindOf(store, 'r3')).toBe('refused'));
+  });
+
+  it('keeps no more than the last minute in its file', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    await withStore(async (store) => {
+      for (const requestId of ['r1', 'r2', 'r3']) {
+        await kindOf(store, requestId);
+        clock.advanceMs(60_000);
+        vi.advanceTimersByTime(60_000);
+      }
+    });
+    using database = new DatabaseSync(path);
+    expect(database.prepare('SELECT request_id FROM admissions').all()).toEqual([{ request_id: 'r3' }]);
+  });
+
+  describe('whose disk is full', () => {
+    const logger = createLogger('test', 'silent');
+    const warn = vi.spyOn(logger, 'warn');
+    let metrics: Metrics;
+    beforeEach(() => {
+      warn.mockClear();
+      metrics = new Metrics();
+    });
+    const withFullDisk = async <T>(work: (store: PlainStore, makeRoom: () => void) => Promise<T>): Promise<T> => {
+      await using resources = new AsyncDisposableStack();
+      const options = { path, maxKeys: 1_000, runtime: { logger, metrics }, clock };
+      const store = new PlainStore(resources.use(new EmbeddedLimitStore(options)));
+      const run = vi.spyOn(StatementSync.prototype, 'run').mockImplementation(() => {
+        throw new Error('database or disk is full');
+      });
+      resources.defer(() => run.mockRestore());
+      return await work(store, () => run.mockRestore());
+    };
+
+    it('goes on in memory, says so once, and counts each admission that a restart would lose', async () => {
+      await withFullDisk(async (store) => {
+        expect([await kindOf(store, 'r1'), await kindOf(store, 'r2'), await kindOf(store, 'r3')]).toEqual([
+          'admitted',
+          'admitted',
+          'refused',
+        ]);
+      });
+      expect(warn.mock.calls).toEqual([
+        [{ reason: 'database or disk is full' }, expect.stringContaining('a restart would lose them')],
+      ]);
+      expect(await metrics.exposition()).toContain('gateway_limiter_admissions_not_kept_total 2\n');
+    });
+
+    it('does not count the slot that a request gives back as an admission', async () => {
+      await withFullDisk(async ({ store }) => {
+        const terms = { key: 'a', requestId: 'r1', limits: { budget: { amountMicros: 1n, period: BudgetPeriod.DAY } } };
+        const limits = { ...terms.limits, requestsPerMinute: 2 };
+        await store.admit({ ...terms, limits, costKind: CostKind.REQUEST_AND_TOKENS });
+        const reservation = { ...terms, limits, localDay: localDayOf(clock.nowMs()), costMicros: 2 };
+        expect(await store.reserve(reservation)).toBeDefined();
+      });
+      expect(await metrics.exposition()).toContain('gateway_limiter_admissions_not_kept_total 1\n');
+    });
+
+    it('keeps admissions again once there is room', async () => {
+      await withFullDisk(async (store, makeRoom) => {
+        await kindOf(store, 'r1');
+        makeRoom();
+        await kindOf(store, 'r2');
+      });
+      await withStore(async (store) => {
+        expect(await kindOf(store, 'r3')).toBe('admitted');
+        expect(await kindOf(store, 'r4')).toBe('refused');
+      });
+    });
   });
 
   it('goes on in memory when its file cannot be written any more', async () => {

@@ -1,11 +1,12 @@
 import { daySpan } from '@gateway/limits';
-import { createLogger } from '@gateway/telemetry';
+import { createLogger, Metrics } from '@gateway/telemetry';
 import { ManualClock } from '@gateway/time';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { FlakyStore } from '../../test/flaky-store.ts';
 import { PlainStore } from '../../test/plain-store.ts';
 import { watchedMetrics } from '../../test/watched-metrics.ts';
-import { FallbackLimitStore, type FallbackLimitStoreOptions } from './fallback-limit-store.ts';
+import { readStandAloneLimiterConfig } from '../config.ts';
+import { FallbackLimitStore, type FallbackLimitStoreOptions, openSharedLimitStore } from './fallback-limit-store.ts';
 
 const noonMs = Date.parse('2026-11-20T11:00:00Z');
 const today = '2026-11-20';
@@ -85,6 +86,39 @@ describe('a store whose remote goes away', () => {
     expect(await watched.valueOf('degraded_total')).toBe(4);
     expect(await watched.valueOf('store_outages_total')).toBe(1);
     expect(await watched.valueOf('store_away')).toBe(1);
+  });
+
+  it('says in the log why it decides alone, and for how long it did', async () => {
+    const [warn, info] = [vi.spyOn(logger, 'warn'), vi.spyOn(logger, 'info')];
+    remote.away = 'before the call';
+    await admit('a');
+    expect(warn.mock.calls).toEqual([[{ reason: 'away' }, expect.stringContaining('in-memory limits')]]);
+    remote.away = 'no';
+    clock.advanceMs(700);
+    await vi.advanceTimersByTimeAsync(250);
+    expect(info.mock.calls).toEqual([[{ outage_ms: 700 }, expect.stringContaining('answers again')]]);
+  });
+
+  it('compares its own counters with the ledger while the remote is away, but not repeatedly', async () => {
+    await admit('a');
+    remote.away = 'before the call';
+    await settle('a', 30, true);
+    expect(await store.pendingIds('key', today, 0)).toEqual(['a']);
+    expect(await store.pendingIds('key', today, 9_000)).toBeUndefined();
+    const total = { totalTokens: 70, includedIds: ['a'], missingIds: [] };
+    expect(await store.reloadDay('key', today, total)).toMatchObject({ usedTokensAfter: 70 });
+    expect(await admit('b')).toMatchObject({ status: { degraded: true, tokens: { remaining: 30 } } });
+  });
+
+  it('makes no correction by an operator while the remote is away, and says why', async () => {
+    remote.away = 'before the call';
+    await admit('a');
+    const total = { totalTokens: 70, includedIds: [], missingIds: [], force: true };
+    await expect(async () => store.reloadDay('key', today, total)).rejects.toMatchObject({
+      code: 'internal_error',
+      message: expect.stringContaining('shared store is unreachable'),
+    });
+    expect(await admit('b')).toMatchObject({ status: { degraded: true, tokens: { remaining: 100 } } });
   });
 
   it('goes back by itself when the remote answers again', async () => {
@@ -210,7 +244,7 @@ describe('a store whose remote goes away', () => {
   it('decides nothing before it reached the remote: it knows of no others, and not what it had admitted itself', async () => {
     remote.away = 'before the call';
     store = await started();
-    const unavailable = { status: 'unavailable' };
+    const unavailable = { status: 'unavailable', message: expect.stringContaining('has not been reached yet') };
     await expect(admit('a')).rejects.toMatchObject(unavailable);
     await expect(store.heartbeat('edge', 'e')).rejects.toMatchObject(unavailable);
     await expect(store.recordAdmissions('key', [{ requestId: 'own', ageMs: 0 }])).rejects.toMatchObject(unavailable);
@@ -295,6 +329,14 @@ describe('a store whose remote goes away', () => {
     expect(await admit('c')).toMatchObject({ status: { degraded: true, tokens: { remaining: 40 } } });
   });
 
+  it('tells the limiters apart from the edges that share it', async () => {
+    await using _other = await started();
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(await remote.heartbeat({ group: 'limiter', replicaId: 'third', admissions: [] })).toMatchObject({
+      replicas: 3,
+    });
+  });
+
   it('replays every settle of the outage, once', async () => {
     remote.away = 'after the call';
     await settle('applied', 10);
@@ -363,7 +405,10 @@ describe('a store whose remote goes away', () => {
     expect(await admit('b')).toMatchObject({ kind: 'admitted' });
     expect(store.notReady()).toBeUndefined();
     clock.advanceMs(1);
-    await expect(admit('c')).rejects.toMatchObject({ code: 'internal_error' });
+    await expect(admit('c')).rejects.toMatchObject({
+      code: 'internal_error',
+      message: expect.stringContaining('Try again later'),
+    });
     expect(store.notReady()).toContain('away');
   });
 
@@ -388,5 +433,20 @@ describe('a store whose remote goes away', () => {
     remote.away = 'before the call';
     await admit('a');
     expect(store.notReady()).toBeUndefined();
+  });
+});
+
+describe('the store that limiters share', () => {
+  it('starts without Redis, is not ready until it reached it, and leaves nothing open', async () => {
+    const logger = createLogger('limiter', 'silent');
+    const warn = vi.spyOn(logger, 'warn');
+    const metrics = new Metrics();
+    await using resources = new AsyncDisposableStack();
+    const config = readStandAloneLimiterConfig({ REDIS_URL: 'redis://127.0.0.1:1' });
+    const store = openSharedLimitStore(config, { logger, metrics }, resources);
+    await store.start?.();
+    expect(store.notReady?.()).toContain('not been reached');
+    expect(warn).toHaveBeenCalledWith(expect.anything(), expect.stringContaining('Redis does not answer'));
+    expect(await metrics.exposition()).toContain('gateway_limiter_store_away 1\n');
   });
 });
