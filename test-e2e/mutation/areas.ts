@@ -22,7 +22,8 @@ export const areas: Readonly<Record<string, Area>> = {
       'libs/limits/src/{fallback-limits,heartbeats,kept-settles,own-admissions,partial-return,remote-answers}.ts',
     ],
     tests: [
-      'libs/limits/src/{fallback-groups,fallback-limits,kept-settles,partial-return,remote-answers}.test.ts',
+      'libs/limits/src/{fallback-*,kept-settles,partial-return,remote-answers}.test.ts',
+      'services/edge-router/src/admission/outage-tolerant-limiter.test.ts',
       'services/limiter/src/store/fallback-limit-store.test.ts',
     ],
   },

@@ -126,6 +126,13 @@ describe('a group whose replicas lose the remote', () => {
     expect(lost).toBe('r2');
     expect(await admit(0)).toBe('r4');
     expect(await admit(0)).toBe(LimitName.GROUP_REQUESTS_PER_MINUTE);
+    for (let n = 0; n < 5; n++) {
+      clock.advanceMs(14_000);
+      await replicas[0]?.renew([{ key: 'k', groupKey: 'g', requestId: `${kept}`, inKey: false, inGroup: true }]);
+    }
+    // The slots are free again, and one of the two places.
+    expect(await admit(0)).toBe('r6');
+    expect(await admit(0)).toBe(LimitName.CONCURRENCY);
   });
 
   it('renews at the remote while that answers', async () => {
@@ -166,10 +173,10 @@ describe('a group whose replicas lose the remote', () => {
   it('hands over the slots that were taken meanwhile, without those of refused reservations', async () => {
     const { admit, reserve, read, goAway, comeBack } = await replicasOf(1);
     goAway(0);
-    expect([await admit(0), await admit(0)]).toEqual(['r1', 'r2']);
+    expect([await admit(0), await admit(0), await admit(0)]).toEqual(['r1', 'r2', 'r3']);
     expect(await reserve(0, 'r2', 101)).toBe(LimitName.BUDGET);
     await comeBack();
-    expect((await read()).slots).toBe(1);
+    expect((await read()).slots).toBe(2);
   });
 
   it('needs the consent of its share and of the remote until the other replicas are back', async () => {

@@ -7,103 +7,14 @@ import {
   LimitStatusSchema,
   RefusalSchema,
 } from '@gateway/proto/limiter/v1/limit_pb.js';
-import { ManualClock } from '@gateway/time';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Check, Decision } from './decide.ts';
-import { FallbackLimits } from './fallback-limits.ts';
-import type { FallbackOptions } from './fallback-options.ts';
-import type { OwnAdmission } from './limit-store.ts';
+import { admitted, alone, at, open, setUp, today } from '../test/replica.ts';
+import type { Decision } from './decide.ts';
 import type { ReplicaPlace } from './replica-share.ts';
 
-const at = Date.parse('2026-11-20T12:00:00Z');
 const midnight = Date.parse('2026-11-20T23:00:00Z');
-const alone = { replicas: 1, position: 0 };
-const today = '2026-11-20';
-
-/**
- * A replica whose remote is away from `goAway` on. Until then the remote answers what the test
- * says.
- */
-async function setUp(place: ReplicaPlace = alone) {
-  const opened = open(place);
-  await opened.limits.start();
-  return opened;
-}
-
-function open(place: ReplicaPlace = alone, more: Partial<Omit<FallbackOptions, 'remote'>> = {}) {
-  const clock = new ManualClock(at);
-  const state = {
-    ...{ isAway: false, refusesSettles: false, start: Promise.resolve(), heartbeat: Promise.resolve() },
-    ...{ place, answer: undefined as Decision | undefined, used: 0 },
-    handedOver: [] as OwnAdmission[],
-  };
-  const handedOver = vi.fn((admissions: readonly OwnAdmission[]) => void state.handedOver.push(...admissions));
-  const unlessAway = <T>(answer: T) => {
-    if (state.isAway) throw new Error('away');
-    return answer;
-  };
-  const settled = vi.fn((_requestId: string) => undefined);
-  const ignore = () => undefined;
-  const limits = new FallbackLimits({
-    remote: {
-      admit: async () => unlessAway(state.answer ?? {}),
-      start: () => state.start,
-      reserve: async () => unlessAway(undefined),
-      renew: async () => unlessAway(undefined),
-      async settle({ requestId }) {
-        unlessAway(undefined);
-        if (state.refusesSettles) throw new Error('refused');
-        settled(requestId);
-        return { usedTokens: state.used, isLoaded: true };
-      },
-      async heartbeat({ admissions }) {
-        unlessAway(undefined);
-        await state.heartbeat;
-        if (admissions.length > 0) handedOver(admissions);
-        return state.place;
-      },
-    },
-    group: 'test',
-    clock,
-    events: { away: ignore, back: ignore, decidedAlone: ignore },
-    failureMode: 'local',
-    localMaxMs: Infinity,
-    leastReplicas: 1,
-    maxKeys: 1_000,
-    maxKept: 100_000,
-    probeEveryMs: 50,
-    mayForget: false,
-    isOutage: () => true,
-    ...more,
-  });
-  let requests = 0;
-  const decide = (terms: Check['limits'], more: Partial<Check> = {}) => {
-    requests += 1;
-    const costKind = CostKind.REQUEST_AND_TOKENS;
-    return limits.admit({ key: 'k', requestId: `r${requests}`, limits: terms, costKind, ...more });
-  };
-  const goAway = () => {
-    state.isAway = true;
-  };
-  const comeBack = async () => {
-    state.isAway = false;
-    await vi.advanceTimersByTimeAsync(50);
-  };
-  const settle = (requestId: string, tokens: number) => limits.settle({ key: 'k', requestId, localDay: today, tokens });
-  return { clock, limits, state, settled, handedOver, decide, settle, goAway, comeBack };
-}
-
 const retryAtMs = ({ refusal }: Decision) => refusal?.retryAt && timestampMs(refusal.retryAt);
-
-/** What the remote answers to a request that it admitted, with this much left of both limits. */
-const admitted = (requests: number, tokens: bigint): Decision => ({
-  status: create(LimitStatusSchema, {
-    localDay: today,
-    requests: { limit: 2, remaining: requests },
-    tokens: { limit: 100n, remaining: tokens },
-  }),
-});
 
 describe('a replica whose remote is away', () => {
   const limits = { requestsPerMinute: 2, tokensPerDay: 50n };
@@ -190,7 +101,7 @@ describe('a replica whose remote is away', () => {
       const asked = [1, 2].map(() => decide({ requestsPerMinute: 2 }, { key }));
       return (await Promise.all(asked)).every(({ refusal }) => refusal === undefined);
     };
-    const losesAndFinds = async (found: Partial<typeof state.place>) => {
+    const losesAndFinds = async (found: Partial<ReplicaPlace>) => {
       goAway();
       await decide({ requestsPerMinute: 2 });
       await pass(1_000);
@@ -410,6 +321,17 @@ describe('a replica whose remote is away', () => {
     running.goAway();
     await running.decide(limits);
     await running.limits[Symbol.asyncDispose]();
+    const beats = running.state.beats.length;
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(running.state.beats).toHaveLength(beats);
+    const closed = await setUp();
+    closed.state.answer = admitted(1, 100n);
+    await closed.decide(limits);
+    await closed.limits[Symbol.asyncDispose]();
+    await closed.limits.remind();
+    expect(closed.handedOver).not.toHaveBeenCalled();
+    closed.goAway();
+    await closed.decide(limits);
     await vi.advanceTimersByTimeAsync(60_000);
     expect(vi.getTimerCount()).toBe(0);
   });

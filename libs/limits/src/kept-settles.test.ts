@@ -62,6 +62,14 @@ describe('settles that are kept', () => {
     expect([replayed.length, kept.size]).toEqual([500, 1_200]);
   });
 
+  it('are replayed as late ones: the ledger may have recorded their requests', async () => {
+    const { kept } = setUp();
+    kept.keep(settlement('a'));
+    const replayed: Settlement[] = [];
+    await kept.replay(async (late) => replayed.push(late));
+    expect(replayed).toEqual([{ ...settlement('a'), isLate: true }]);
+  });
+
   it('need no one who listens', async () => {
     const kept = new KeptSettles({ maxKept: 1, events: {} });
     for (const requestId of ['a', 'b']) kept.keep(settlement(requestId));

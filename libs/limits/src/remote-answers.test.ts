@@ -42,7 +42,13 @@ describe('what a replica learns from an answer', () => {
     expect(totalsIn(check({ limits: {}, group }), { status: create(LimitStatusSchema, { localDay }) })).toEqual([]);
     const withBudget = create(LimitStatusSchema, { localDay, budget: { spentMicros: 7n } });
     expect(totalsIn(check({ limits: {} }), { status: withBudget })).toEqual([]);
+    expect(totalsIn(check({}), { status: withBudget })).toEqual([]);
     expect(totalsIn(check({ limits: { budget } }), { status: withBudget })).toMatchObject([{ total: 7 }]);
+  });
+
+  it('is nothing from an answer without any state', () => {
+    const limits = { tokensPerDay: 100n, requestsPerMinute: 2 };
+    expect([totalsIn(check({ limits, group }), {}), slotsIn(check({ limits, group }), {})]).toEqual([[], []]);
   });
 
   it('is which slots the request took', () => {
@@ -79,6 +85,7 @@ describe('what a request holds', () => {
     expect(reservedIn({ ...reservation, group })).toEqual({ ...held, groupKey: 'g', reserved });
     expect(reservedIn({ ...reservation, limits: { budget } })).toEqual({ ...held, groupKey: undefined, reserved });
     expect(reservedIn({ ...reservation, group: { key: 'g' } }).reserved).toBeUndefined();
+    expect(reservedIn(reservation).reserved).toBeUndefined();
   });
 });
 
@@ -103,7 +110,8 @@ describe('what a replica learns from a settle', () => {
       { counter: { key: 'g', span: daySpan(localDay) }, total: 20 },
       { counter: { key: 'g', span: week }, total: 30 },
     ]);
-    expect(totalsAfter({ ...settlement, group: { key: 'g', limits: {} } }, totals)).toEqual([]);
+    for (const without of [{ key: 'g', limits: {} }, { key: 'g' }, undefined])
+      expect(totalsAfter({ ...settlement, group: without }, totals)).toEqual([]);
     expect(totalsAfter({ ...settlement, group }, { usedTokens: 11, isLoaded: false })).toEqual([]);
     expect(totalsAfter({ ...settlement, group }, { ...totals, isLoaded: true })[0]).toMatchObject({
       counter: { key: 'k', groupKey: 'g' },

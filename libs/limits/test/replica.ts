@@ -1,0 +1,99 @@
+import { create } from '@bufbuild/protobuf';
+import { CostKind, LimitStatusSchema } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { ManualClock } from '@gateway/time';
+import { vi } from 'vitest';
+import type { Check, Decision } from '../src/decide.ts';
+import { FallbackLimits } from '../src/fallback-limits.ts';
+import type { FallbackOptions } from '../src/fallback-options.ts';
+import type { Heartbeat, OwnAdmission } from '../src/limit-store.ts';
+import type { ReplicaPlace } from '../src/replica-share.ts';
+
+/** The instant at which tests begin. */
+export const at = Date.parse('2026-11-20T12:00:00Z');
+export const alone = { replicas: 1, position: 0 };
+export const today = '2026-11-20';
+
+/**
+ * A replica whose remote is away from `goAway` on. Until then the remote answers what the test
+ * says.
+ */
+export async function setUp(place: ReplicaPlace = alone, more: Parameters<typeof open>[1] = {}) {
+  const opened = open(place, more);
+  await opened.limits.start();
+  return opened;
+}
+
+/** The same, not yet started. */
+export function open(place: ReplicaPlace = alone, more: Partial<Omit<FallbackOptions, 'remote'>> = {}) {
+  const clock = new ManualClock(at);
+  const state = {
+    ...{ isAway: false, refusesSettles: false, start: Promise.resolve(), heartbeat: Promise.resolve() },
+    ...{ place: place as ReplicaPlace | undefined, answer: undefined as Decision | undefined, used: 0 },
+    ...{ handedOver: [] as OwnAdmission[], beats: [] as Omit<Heartbeat, 'admissions'>[], settles: 0 },
+  };
+  const handedOver = vi.fn((admissions: readonly OwnAdmission[]) => void state.handedOver.push(...admissions));
+  const unlessAway = <T>(answer: T) => {
+    if (state.isAway) throw new Error('away');
+    return answer;
+  };
+  const settled = vi.fn((_requestId: string) => undefined);
+  const ignore = () => undefined;
+  const limits = new FallbackLimits({
+    remote: {
+      admit: async () => unlessAway(state.answer ?? {}),
+      start: () => state.start,
+      reserve: async () => unlessAway(undefined),
+      renew: async () => unlessAway(undefined),
+      async settle({ requestId }) {
+        state.settles += 1;
+        unlessAway(undefined);
+        if (state.refusesSettles) throw new Error('refused');
+        settled(requestId);
+        return { usedTokens: state.used, isLoaded: true };
+      },
+      async heartbeat({ admissions, ...beat }) {
+        state.beats.push(beat);
+        unlessAway(undefined);
+        await state.heartbeat;
+        if (admissions.length > 0) handedOver(admissions);
+        return state.place;
+      },
+    },
+    group: 'test',
+    clock,
+    events: { away: ignore, back: ignore, decidedAlone: ignore },
+    failureMode: 'local',
+    localMaxMs: Infinity,
+    leastReplicas: 1,
+    maxKeys: 1_000,
+    maxKept: 100_000,
+    probeEveryMs: 50,
+    mayForget: false,
+    isOutage: () => true,
+    ...more,
+  });
+  let requests = 0;
+  const decide = (terms: Check['limits'], more: Partial<Check> = {}) => {
+    requests += 1;
+    const costKind = CostKind.REQUEST_AND_TOKENS;
+    return limits.admit({ key: 'k', requestId: `r${requests}`, limits: terms, costKind, ...more });
+  };
+  const goAway = () => {
+    state.isAway = true;
+  };
+  const comeBack = async () => {
+    state.isAway = false;
+    await vi.advanceTimersByTimeAsync(50);
+  };
+  const settle = (requestId: string, tokens: number) => limits.settle({ key: 'k', requestId, localDay: today, tokens });
+  return { clock, limits, state, settled, handedOver, decide, settle, goAway, comeBack };
+}
+
+/** What the remote answers to a request that it admitted, with this much left of both limits. */
+export const admitted = (requests: number, tokens: bigint): Decision => ({
+  status: create(LimitStatusSchema, {
+    localDay: today,
+    requests: { limit: 2, remaining: requests },
+    tokens: { limit: 100n, remaining: tokens },
+  }),
+});
