@@ -175,7 +175,7 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
     const decision = await this.remote.admit(check);
     if (decision.status === undefined || check.requestId === '') return decision;
     this.#note(totalsIn(check, decision));
-    if (decision.refusal !== undefined) return decision;
+    if (decision.refusal !== undefined || decision.unloaded !== undefined) return decision;
     const slots = slotsIn(check, decision);
     if (slots.length > 0) this.local.record(slots);
     const places = placesIn(check);

@@ -1,0 +1,257 @@
+import { create } from '@bufbuild/protobuf';
+import { CostKind, LimitName, RefusalSchema } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { admitted, alone, setUp, today } from '../test/replica.ts';
+import { undecided } from './decide.ts';
+import { daySpan } from './span.ts';
+
+const two = { replicas: 2, position: 0 };
+const ignore = () => undefined;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe('a replica that asks its remote', () => {
+  it('keeps no slot of a request that the remote refuses', async () => {
+    const { state, decide, goAway } = await setUp();
+    const refusal = create(RefusalSchema, { limit: LimitName.TOKENS_PER_DAY });
+    state.answer = { ...admitted(1, 60n), refusal };
+    await decide({ requestsPerMinute: 2, tokensPerDay: 100n });
+    goAway();
+    const { status } = await decide({ requestsPerMinute: 2, tokensPerDay: 100n });
+    expect(status).toMatchObject({ requests: { remaining: 1 }, tokens: { remaining: 60n } });
+  });
+
+  it('keeps no place of a request that the remote cannot decide yet', async () => {
+    const { state, decide, goAway } = await setUp();
+    state.answer = undecided(today, [{ key: 'k', span: daySpan(today) }]);
+    await decide({ concurrentRequests: 1, tokensPerDay: 100n });
+    goAway();
+    expect((await decide({ concurrentRequests: 1, tokensPerDay: 100n })).refusal).toBeUndefined();
+  });
+
+  it('keeps no slot for those who only read the limits', async () => {
+    const { state, decide, goAway } = await setUp();
+    state.answer = admitted(1, 60n);
+    await decide({ requestsPerMinute: 2 }, { requestId: '', costKind: CostKind.REQUEST_ONLY });
+    goAway();
+    expect((await decide({ requestsPerMinute: 2 })).status?.requests?.remaining).toBe(1);
+  });
+
+  it('keeps the place of a request of which a part was charged, until it ends', async () => {
+    const { limits, state, decide, goAway } = await setUp();
+    state.answer = admitted(1, 100n);
+    const terms = { concurrentRequests: 1 };
+    await decide(terms);
+    const settlement = { key: 'k', limits: terms, requestId: 'r1', localDay: today, tokens: 5 };
+    await limits.settle(settlement);
+    goAway();
+    expect((await decide(terms)).refusal?.limit).toBe(LimitName.CONCURRENCY);
+    await limits.settle({ ...settlement, ended: true });
+    expect((await decide(terms)).refusal).toBeUndefined();
+  });
+
+  it('finds an outage by its heartbeat, and when it reminds the remote', async () => {
+    const idle = await setUp();
+    idle.goAway();
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(idle.limits.isAway).toBe(true);
+    const busy = await setUp();
+    busy.state.answer = admitted(1, 100n);
+    await busy.decide({ requestsPerMinute: 2 });
+    busy.goAway();
+    await busy.limits.remind();
+    expect(busy.limits.isAway).toBe(true);
+  });
+
+  it('shows with each heartbeat when it was last answered', async () => {
+    const { state } = await setUp({ ...alone, answeredAtMs: 7 });
+    const lastAnswered = () => state.beats.at(-1)?.lastAnsweredAtMs;
+    expect(lastAnswered()).toBeUndefined();
+    state.place = { ...alone, answeredAtMs: 9 };
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(lastAnswered()).toBe(7);
+    state.place = undefined;
+    await vi.advanceTimersByTimeAsync(4_000);
+    expect(lastAnswered()).toBe(9);
+  });
+});
+
+describe('a replica that waits for its remote', () => {
+  it('probes it with a heartbeat, and not with what it has to settle', async () => {
+    const { state, settle, goAway } = await setUp();
+    goAway();
+    await settle('a', 5);
+    const { settles, beats } = { settles: state.settles, beats: state.beats.length };
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(state.settles).toBe(settles);
+    expect(state.beats.length).toBeGreaterThan(beats + 10);
+  });
+
+  it('hands over what a caller admitted by itself with the age that it has by then', async () => {
+    const { limits, clock, state, decide, goAway, comeBack } = await setUp();
+    goAway();
+    await decide({ requestsPerMinute: 5 });
+    const own = { key: 'k', requestId: 'own', ageMs: 10_000 };
+    await limits.heartbeat({ group: 'callers', replicaId: 'c', admissions: [own] });
+    clock.advanceMs(5_000);
+    await comeBack();
+    expect(state.handedOver).toContainEqual({ ...own, ageMs: 15_000 });
+  });
+
+  it('does not remind the remote before the hand-over', async () => {
+    const { limits, state, decide, goAway, handedOver } = await setUp();
+    goAway();
+    await decide({ requestsPerMinute: 5 });
+    state.isAway = false;
+    await limits.remind();
+    expect(handedOver).not.toHaveBeenCalled();
+  });
+
+  it('tells the others that it is back only after the hand-over', async () => {
+    const { state, decide, goAway } = await setUp();
+    goAway();
+    await decide({ requestsPerMinute: 5 });
+    const gate = Promise.withResolvers<void>();
+    await vi.advanceTimersByTimeAsync(20);
+    state.beats.length = 0;
+    state.heartbeat = gate.promise;
+    state.isAway = false;
+    await vi.advanceTimersByTimeAsync(6_000);
+    expect(new Set(state.beats.map(({ group }) => group))).toEqual(new Set(['test:returning']));
+    gate.resolve();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(state.beats.at(-1)?.group).toBe('test');
+  });
+
+  it('does not fall back to lower totals that the remote answers before the hand-over fails', async () => {
+    const { state, decide, settle, handedOver, goAway, comeBack } = await setUp();
+    const limits = { requestsPerMinute: 5, tokensPerDay: 50n };
+    goAway();
+    await decide(limits);
+    await settle('a', 60);
+    handedOver.mockImplementation(() => {
+      throw new Error('away');
+    });
+    state.used = 1;
+    await comeBack();
+    expect((await decide(limits)).refusal?.limit).toBe(LimitName.TOKENS_PER_DAY);
+  });
+
+  it('reports how many admissions it handed over, those from meanwhile included', async () => {
+    const back = vi.fn();
+    const { state, decide, goAway } = await setUp(alone, { events: { away: ignore, back, decidedAlone: ignore } });
+    goAway();
+    await decide({ requestsPerMinute: 5 });
+    await vi.advanceTimersByTimeAsync(20);
+    const gate = Promise.withResolvers<void>();
+    state.heartbeat = gate.promise;
+    state.isAway = false;
+    await vi.advanceTimersByTimeAsync(50);
+    for (let n = 0; n < 2; n++) await decide({ requestsPerMinute: 5 });
+    gate.resolve();
+    await vi.advanceTimersByTimeAsync(50);
+    expect(back.mock.calls).toEqual([[0, state.handedOver.length]]);
+    expect(state.handedOver.map(({ requestId }) => requestId)).toEqual(['r1', 'r2', 'r3']);
+  });
+
+  it('asks no more than by its heartbeats once all is settled', async () => {
+    const { state, decide, goAway, comeBack } = await setUp();
+    goAway();
+    await decide({ requestsPerMinute: 5 });
+    await comeBack();
+    await vi.advanceTimersByTimeAsync(100);
+    expect(vi.getTimerCount()).toBe(1);
+    state.beats.length = 0;
+    await vi.advanceTimersByTimeAsync(4_000);
+    expect(state.beats).toHaveLength(2);
+  });
+});
+
+describe('a replica that is back before the others', () => {
+  const decidedAlone = vi.fn();
+  /** Whose share is half of each limit until the other is back. */
+  const returned = async () => {
+    const opened = await setUp(two, { events: { away: ignore, back: ignore, decidedAlone } });
+    opened.goAway();
+    await opened.decide({ requestsPerMinute: 2 });
+    opened.state.place = { ...two, longestSilenceMs: 5_000 };
+    await opened.comeBack();
+    opened.state.answer = admitted(1, 100n);
+    decidedAlone.mockClear();
+    return opened;
+  };
+
+  it('leaves it to the remote how many requests run at a time', async () => {
+    const { decide } = await returned();
+    for (let n = 0; n < 3; n++) expect((await decide({ concurrentRequests: 2 })).refusal).toBeUndefined();
+    for (let n = 0; n < 3; n++) {
+      const group = { key: 'g', limits: { concurrentRequests: 2 } };
+      expect((await decide(undefined, { group })).refusal).toBeUndefined();
+    }
+    expect(decidedAlone).not.toHaveBeenCalled();
+  });
+
+  it('keeps to its share of a group’s requests per minute', async () => {
+    const { decide } = await returned();
+    const group = { key: 'g', limits: { requestsPerMinute: 2 } };
+    expect((await decide(undefined, { group })).refusal).toBeUndefined();
+    expect((await decide(undefined, { group })).refusal?.limit).toBe(LimitName.GROUP_REQUESTS_PER_MINUTE);
+  });
+
+  it('says that it decides alone when it refuses what is beyond its share', async () => {
+    const { decide } = await returned();
+    expect((await decide({ requestsPerMinute: 2 })).refusal).toBeDefined();
+    expect(decidedAlone).toHaveBeenCalledTimes(1);
+  });
+
+  it('hands over a request whose remote goes away before it answers', async () => {
+    const { state, decide, goAway, comeBack } = await returned();
+    state.handedOver.length = 0;
+    goAway();
+    expect((await decide({ requestsPerMinute: 4 })).status?.degraded).toBe(true);
+    await comeBack();
+    expect(state.handedOver.map(({ requestId }) => requestId)).toEqual(['r2']);
+  });
+
+  it('hands over nothing that the remote has admitted as well', async () => {
+    const { state, decide, goAway, comeBack } = await returned();
+    state.handedOver.length = 0;
+    expect((await decide({ requestsPerMinute: 6 })).status?.degraded).toBe(false);
+    goAway();
+    await decide({ requestsPerMinute: 6 });
+    await comeBack();
+    expect(state.handedOver.map(({ requestId }) => requestId)).toEqual(['r3']);
+  });
+
+  it('stays with a remote that knows no places for a while', async () => {
+    const { limits, state } = await returned();
+    state.place = undefined;
+    await vi.advanceTimersByTimeAsync(500);
+    expect(limits.isAway).toBe(false);
+  });
+
+  it('needs no consent of its own windows when it is the only one', async () => {
+    const { decide, goAway, comeBack } = await setUp(alone);
+    goAway();
+    for (let n = 0; n < 2; n++) await decide({ requestsPerMinute: 2 });
+    await comeBack();
+    expect((await decide({ requestsPerMinute: 2 })).refusal).toBeUndefined();
+  });
+
+  it('keeps to no share when replicas decide nothing alone: the remote lacks nothing', async () => {
+    const { state, decide, goAway, comeBack } = await setUp(two, { failureMode: 'closed' });
+    goAway();
+    await expect(decide({ requestsPerMinute: 2 })).rejects.toMatchObject({
+      code: 'internal_error',
+      message: expect.stringContaining('Try again later'),
+    });
+    await comeBack();
+    state.answer = admitted(0, 100n);
+    for (let n = 0; n < 2; n++) expect((await decide({ requestsPerMinute: 2 })).refusal).toBeUndefined();
+  });
+});
