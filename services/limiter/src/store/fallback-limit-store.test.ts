@@ -437,7 +437,7 @@ describe('a store whose remote goes away', () => {
 });
 
 describe('the store that limiters share', () => {
-  it('starts without Redis, is not ready until it reached it, and leaves nothing open', async () => {
+  it('starts while its server does not answer, and is not ready until it reached it', async () => {
     const logger = createLogger('limiter', 'silent');
     const warn = vi.spyOn(logger, 'warn');
     const metrics = new Metrics();
