@@ -188,7 +188,7 @@ export class CounterTotals implements Disposable {
         // Other limiters pause until just before the next turn. They may have the counter in use.
         // What is known to be uncertain here does not wait for their pause.
         const isUrgent = nowMs < used.oftenUntilMs;
-        const pauseMs = isUrgent ? 0 : Math.floor(0.9 * Math.min(used.dueAtMs - nowMs, this.#parts.everyMs));
+        const pauseMs = isUrgent ? 0 : Math.floor(0.9 * this.#parts.everyMs);
         await this.reload(used.counter, { pauseMs }).catch(() => undefined);
       }
     };

@@ -135,6 +135,25 @@ describe('questions to the usage ledger', () => {
     expect(asked).toEqual([false, false]);
   });
 
+  it('leave a group without a ledger alone when its key has one', async () => {
+    const asked: (boolean | undefined)[] = [];
+    await open().ask({ ...check, group: { key: 'tenant:g' } }, async ({ group }) => {
+      asked.push(group?.hasLedger);
+      return asked.length === 1 ? undecided(day, [ofToken]) : {};
+    });
+    expect(asked).toEqual([false, false]);
+  });
+
+  it('tell the store which of its requests the ledger has, and which it lacks', async () => {
+    const reload = vi.spyOn(store, 'reload');
+    const counter = { key: 'token:1', span: daySpan(day) };
+    for (const requestId of ['a', 'b'])
+      await store.settle({ key: 'token:1', requestId, localDay: day, tokens: 1, hasLedger: true });
+    dayTotal.mockResolvedValueOnce(create(GetDayTotalResponseSchema, { totalTokens: 1n, includedRequestIds: ['a'] }));
+    await open().reload(counter);
+    expect(reload.mock.calls[0]?.[1]).toMatchObject({ totalTokens: 1, includedIds: ['a'], missingIds: ['b'] });
+  });
+
   it('end with an error when the day changes during each of a few attempts', async () => {
     const question = vi.fn(async () => undecided(day, [ofToken]));
     await expect(open().ask(check, question)).rejects.toThrow('the local day changed');
