@@ -144,19 +144,17 @@ describe('a replica that waits for its remote', () => {
 
   it('reports how many admissions it handed over, those from meanwhile included', async () => {
     const back = vi.fn();
-    const { state, decide, goAway } = await setUp(alone, { events: { away: ignore, back, decidedAlone: ignore } });
+    const opened = await setUp(alone, { events: { away: ignore, back, decidedAlone: ignore } });
+    const { state, decide, handedOver, goAway, comeBack } = opened;
     goAway();
     await decide({ requestsPerMinute: 5 });
-    await vi.advanceTimersByTimeAsync(20);
-    const gate = Promise.withResolvers<void>();
-    state.heartbeat = gate.promise;
-    state.isAway = false;
-    await vi.advanceTimersByTimeAsync(50);
-    for (let n = 0; n < 2; n++) await decide({ requestsPerMinute: 5 });
-    gate.resolve();
-    await vi.advanceTimersByTimeAsync(50);
-    expect(back.mock.calls).toEqual([[0, state.handedOver.length]]);
-    expect(state.handedOver.map(({ requestId }) => requestId)).toEqual(['r1', 'r2', 'r3']);
+    handedOver.mockImplementation((admissions) => {
+      if (state.handedOver.length === 0) void decide({ requestsPerMinute: 5 });
+      state.handedOver.push(...admissions);
+    });
+    await comeBack();
+    expect(state.handedOver.map(({ requestId }) => requestId)).toEqual(['r1', 'r2']);
+    expect(back.mock.calls).toEqual([[0, 2]]);
   });
 
   it('asks no more than by its heartbeats once all is settled', async () => {
@@ -173,16 +171,16 @@ describe('a replica that waits for its remote', () => {
 });
 
 describe('a replica that is back before the others', () => {
-  const decidedAlone = vi.fn();
+  const [away, decidedAlone] = [vi.fn(), vi.fn()];
   /** Whose share is half of each limit until the other is back. */
   const returned = async () => {
-    const opened = await setUp(two, { events: { away: ignore, back: ignore, decidedAlone } });
+    const opened = await setUp(two, { events: { away, back: ignore, decidedAlone } });
     opened.goAway();
     await opened.decide({ requestsPerMinute: 2 });
     opened.state.place = { ...two, longestSilenceMs: 5_000 };
     await opened.comeBack();
     opened.state.answer = admitted(1, 100n);
-    decidedAlone.mockClear();
+    for (const event of [away, decidedAlone]) event.mockClear();
     return opened;
   };
 
@@ -229,10 +227,20 @@ describe('a replica that is back before the others', () => {
   });
 
   it('stays with a remote that knows no places for a while', async () => {
-    const { limits, state } = await returned();
+    const { state } = await returned();
     state.place = undefined;
     await vi.advanceTimersByTimeAsync(500);
-    expect(limits.isAway).toBe(false);
+    expect(away).not.toHaveBeenCalled();
+  });
+
+  it('probes the remote no more often when it loses it again', async () => {
+    const { decide, goAway } = await returned();
+    goAway();
+    await decide({ requestsPerMinute: 4 });
+    expect(away).toHaveBeenCalledTimes(1);
+    await vi.advanceTimersByTimeAsync(10);
+    // Its heartbeat, and the next probe.
+    expect(vi.getTimerCount()).toBe(2);
   });
 
   it('needs no consent of its own windows when it is the only one', async () => {
