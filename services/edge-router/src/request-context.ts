@@ -4,6 +4,7 @@ import type { CostKind, LimitStatus } from '@gateway/proto/limiter/v1/limit_pb.j
 import type { GetUsageResponse } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import type { Clock } from '@gateway/time';
 import type { Admission, EdgeLimiter } from './admission/admit.ts';
+import type { PlaceQueue } from './admission/place-queue.ts';
 import type { RunningRequests } from './admission/running-requests.ts';
 import type { TypicalOutputs } from './admission/typical-outputs.ts';
 import type { Leases } from './attempts/leases.ts';
@@ -60,6 +61,7 @@ export interface EndpointPeers extends Pick<EdgeRouterPeers, 'broker' | 'adapter
   readonly clock: Clock;
   readonly limiter: EdgeLimiter;
   readonly running: RunningRequests;
+  readonly places: PlaceQueue;
   readonly typicalOutputs: TypicalOutputs;
   readonly usageReports: SharedQueries<UsageReport>;
   readonly leases: Leases;

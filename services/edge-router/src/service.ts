@@ -10,6 +10,7 @@ import { PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb
 import { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { systemClock as clock } from '@gateway/time';
 import { outageTolerant } from './admission/outage-tolerant-limiter.ts';
+import { PlaceQueue } from './admission/place-queue.ts';
 import { RunningRequests } from './admission/running-requests.ts';
 import { TypicalOutputs } from './admission/typical-outputs.ts';
 import { Leases } from './attempts/leases.ts';
@@ -58,6 +59,7 @@ export async function createEdgeRouterService(
   const limiter = peers.limiter({ config, clock, events });
   stack.defer(() => limiter[Symbol.asyncDispose]?.());
   const running = stack.use(new RunningRequests(limiter));
+  const places = new PlaceQueue(config.placeQueueMs);
   const typicalOutputs = stack.use(new TypicalOutputs(peers.usageQuery, config.reservedOutputTokensMax));
   const leases = stack.use(new Leases({ broker: peers.broker, timeoutMs: rpcTimeoutMs, events }));
   const tokens = new TokenCache({
@@ -78,6 +80,7 @@ export async function createEdgeRouterService(
     tokens,
     limiter,
     running,
+    places,
     typicalOutputs,
     leases,
     outbox,

@@ -23,6 +23,11 @@ export interface Admission {
   readonly headers: Readonly<Record<string, string>>;
 }
 
+export type AdmissionDecision = Admission & {
+  /** The request is admitted unless there is one. */
+  readonly refusal?: GatewayError;
+};
+
 /** Whether limits apply to a request at all: personal tokens are never refused for one. */
 export function isLimited({ kind, limits, group }: Token): boolean {
   if (kind === TokenKind.PERSONAL) return false;
@@ -57,7 +62,7 @@ export async function admit(
   token: Token,
   costKind: CostKind | undefined,
   { limiter, clock }: { readonly limiter: Pick<EdgeLimiter, 'admit'>; readonly clock: Clock },
-): Promise<Admission & { readonly refusal?: GatewayError }> {
+): Promise<AdmissionDecision> {
   const admittedAtMs = clock.nowMs();
   if (costKind === undefined || !isLimited(token)) {
     return { admittedAtMs, localDay: localDayOf(admittedAtMs), headers: {} };

@@ -126,9 +126,11 @@ async function answer(asked: Asked, route: Route, peers: AppPeers, bodies: BodyM
   checkMethod(route, request);
   const token = await authenticate(request, route.authHeader, peers.tokens);
   logEntry.onAuthenticated(token.tokenId);
+  const takesTokens = route.cost === CostKind.REQUEST_AND_TOKENS;
   // Before the body is read: a bad request takes a slot too.
   const { refusal, ...admission } = await inSpan('admit', {}, async (span) => {
-    const decision = await admit(requestId, token, route.cost, peers);
+    const ask = () => admit(requestId, token, route.cost, peers);
+    const decision = await (takesTokens ? peers.places.admit({ token, signal, ask }) : ask());
     if (decision.refusal !== undefined) span.setAttribute('gateway.limit', decision.refusal.limit ?? 'none');
     return decision;
   });
@@ -138,7 +140,7 @@ async function answer(asked: Asked, route: Route, peers: AppPeers, bodies: BodyM
     throw refusal;
   }
   logEntry.onAdmitted();
-  const hasPlaces = route.cost === CostKind.REQUEST_AND_TOKENS && takesPlaces(token);
+  const hasPlaces = takesTokens && takesPlaces(token);
   if (hasPlaces) peers.running.add(placesOf(requestId, token));
   using allocation = bodies.open(token.tokenId, signal);
   const bodyRules = { ...route.body, pace: peers.config.uploadPace, allocation };
