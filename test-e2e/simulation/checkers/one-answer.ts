@@ -1,6 +1,6 @@
 import type { Checker } from './evidence.ts';
 
-/** What the checker reads: of a run of the world, or of a real gateway. */
+/** What the checker needs to know, be it from the world or from a real gateway. */
 interface AnswersOfClients {
   readonly requests: readonly {
     readonly marker: string;

@@ -18,7 +18,7 @@ export interface AskingRequest {
  */
 export class PlaceQueue {
   readonly #waitMs: number;
-  /** By the key that is limited: resolves when its last waiting request, and all before it, ended. */
+  /** By the limited key: resolves when its last waiting request, and all before it, ended. */
   readonly #last = new Map<string, Promise<void>>();
   #waiting = 0;
 
