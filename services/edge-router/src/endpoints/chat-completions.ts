@@ -6,7 +6,7 @@ import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import type { AdmittedRequest, EndpointPeers } from '../request-context.ts';
 import { affinityKey } from './affinity.ts';
 import { generate } from './generate.ts';
-import { readRequestBody } from './read-request-body.ts';
+import { readRequestBody } from './request-body.ts';
 
 /**
  * A chat completion with a class or a model, streamed or not, from any provider that serves it.

@@ -15,9 +15,8 @@ import { callerKey } from '../authentication/authenticate.ts';
 import { sendJson } from '../http/respond.ts';
 import type { AdmittedRequest, EndpointPeers } from '../request-context.ts';
 import { affinityKey, relayAffinity, threadAffinity } from './affinity.ts';
-import { checkBoolean, requireArray, requiredModel, requireInteger } from './body-fields.ts';
 import { adapterOf, generate, requestFrames } from './generate.ts';
-import { readRequestBody } from './read-request-body.ts';
+import { checkBoolean, readRequestBody, requireArray, requiredModel, requireInteger } from './request-body.ts';
 
 /**
  * A Messages request, relayed to the Messages pool with only its model resolved. It may continue at

@@ -7,9 +7,8 @@ import type { AttemptsFailed } from '../attempts/attempt-loop.ts';
 import { writeHead } from '../http/respond.ts';
 import type { AdmittedRequest, EndpointPeers } from '../request-context.ts';
 import { affinityKey, relayAffinity } from './affinity.ts';
-import { requireArray, requiredModel } from './body-fields.ts';
 import { generate } from './generate.ts';
-import { readRequestBody } from './read-request-body.ts';
+import { readRequestBody, requireArray, requiredModel } from './request-body.ts';
 
 /**
  * A Responses request, relayed to the Responses pool. Its answer is always a stream. It may

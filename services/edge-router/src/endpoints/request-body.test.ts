@@ -1,6 +1,6 @@
 import { BufferList, JsonBody, JsonScanner } from '@gateway/json';
 import { describe, expect, it } from 'vitest';
-import { checkBoolean, requireArray, requiredModel, requireInteger } from './body-fields.ts';
+import { checkBoolean, requireArray, requiredModel, requireInteger } from './request-body.ts';
 
 function bodyOf(text: string): JsonBody {
   const bytes = Buffer.from(text);
