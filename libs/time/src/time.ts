@@ -33,6 +33,15 @@ export interface Clock {
 
 export const systemClock: Clock = { nowMs: epochMs };
 
+/**
+ * Whether less than `durationMs` has passed since a time of day. False when that time is in the
+ * future, because then the clock was set back: what was known for a while must not be known for
+ * longer.
+ */
+export function isWithin(durationMs: number, sinceMs: number, nowMs: number): boolean {
+  return nowMs >= sinceMs && nowMs - sinceMs < durationMs;
+}
+
 /** A clock for tests, which moves only when a test moves it. */
 export class ManualClock implements Clock {
   #nowMs: number;

@@ -2,7 +2,7 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import type { DescMethod } from '@bufbuild/protobuf';
 import { Code, ConnectError, type ContextValues, type HandlerContext, type Interceptor } from '@connectrpc/connect';
 import { SessionService } from '@gateway/proto/admin/v1/session_service_pb.js';
-import type { Clock } from '@gateway/time';
+import { type Clock, isWithin } from '@gateway/time';
 import { nameOf, personName } from './audit-trail.ts';
 import { type Caller, type Connection, callerKey, connectionKey, sessionKey } from './caller.ts';
 import { mayCall, type Permission, permissionOf } from './permissions.ts';
@@ -124,7 +124,7 @@ type CheckedCall = Pick<HandlerContext, 'requestHeader' | 'signal'> & {
 async function* checked<T>(messages: AsyncIterable<T>, clock: Clock, check: () => Promise<void>): AsyncGenerator<T> {
   let checkedMs = clock.nowMs();
   for await (const message of messages) {
-    if (clock.nowMs() - checkedMs >= recheckMs) {
+    if (!isWithin(recheckMs, checkedMs, clock.nowMs())) {
       await check();
       checkedMs = clock.nowMs();
     }

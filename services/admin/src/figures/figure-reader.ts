@@ -2,7 +2,7 @@ import { create } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { type Overview, OverviewSchema, type Replica } from '@gateway/proto/admin/v1/system_service_pb.js';
 import type { Logger } from '@gateway/telemetry';
-import { type Clock, monotonicMs, sleep, timeoutSignal } from '@gateway/time';
+import { type Clock, isWithin, monotonicMs, sleep, timeoutSignal } from '@gateway/time';
 import type { AdminPeers } from '../parts.ts';
 import { orAborted } from '../peer-calls.ts';
 import { attentionOf } from './attention.ts';
@@ -61,7 +61,8 @@ export class FigureReader {
 
   /** The current figures, at most one second old. */
   async read(signal: AbortSignal): Promise<Figures> {
-    if (this.#latest !== undefined && this.#options.clock.nowMs() - this.#latest.atMs < freshMs) return this.#latest;
+    const latest = this.#latest;
+    if (latest !== undefined && isWithin(freshMs, latest.atMs, this.#options.clock.nowMs())) return latest;
     this.#sleeping.abort();
     return orAborted(this.#next.promise, AbortSignal.any([signal, this.#stop.signal]));
   }

@@ -4,7 +4,7 @@ import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { GatewayError } from '@gateway/errors';
 import type { IdentityService, Token } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import type { Client } from '@gateway/rpc';
-import { type Clock, sleep } from '@gateway/time';
+import { type Clock, isWithin, sleep } from '@gateway/time';
 import { parseTokenText, tokenSha256 } from '@gateway/tokens';
 import { LRUCache } from 'lru-cache';
 import type { LookupSlots } from './lookup-slots.ts';
@@ -79,11 +79,11 @@ export interface TokenCacheOptions {
 export class TokenCache {
   readonly #options: TokenCacheOptions;
   /** Outdated tokens are kept: while the source is away, a known token is better than a refusal. */
-  readonly #known = new LRUCache<string, { readonly token: Token; freshUntilMs: number }>(bounded(100_000));
+  readonly #known = new LRUCache<string, { readonly token: Token; resolvedAtMs: number }>(bounded(100_000));
   /**
-   * How long a token counts as unknown. Bounded, so that guessing floods do not fill the memory.
+   * Since when a token counts as unknown. Bounded, so that guessing floods do not fill the memory.
    */
-  readonly #unknownUntilMs = new LRUCache<string, number>(bounded(10_000));
+  readonly #unknownSinceMs = new LRUCache<string, number>(bounded(10_000));
   readonly #lookups = new Map<string, Promise<Token | undefined>>();
   /** How many changes of tokens were announced. */
   #changes = 0;
@@ -99,15 +99,16 @@ export class TokenCache {
    */
   async resolve(tokenSha256: Buffer, peer = ''): Promise<Token | undefined> {
     const key = tokenSha256.toString('latin1');
-    const nowMs = this.#options.clock.nowMs();
+    const { clock, freshMs, slots } = this.#options;
+    const nowMs = clock.nowMs();
     const known = this.#known.get(key);
-    if (known !== undefined && nowMs < known.freshUntilMs) return this.#unexpired(known.token);
-    if (nowMs < (this.#unknownUntilMs.get(key) ?? 0)) return undefined;
+    if (known !== undefined && isWithin(freshMs, known.resolvedAtMs, nowMs)) return this.#unexpired(known.token);
+    if (isWithin(unknownFreshMs, this.#unknownSinceMs.get(key) ?? never, nowMs)) return undefined;
     let lookup = this.#lookups.get(key);
     if (lookup === undefined) {
       const lookUp = () => this.#lookUp(key, tokenSha256);
       // A token that was known is not a guess, so it never waits behind possible guesses.
-      const begun = known === undefined ? this.#options.slots.run(peer, lookUp) : lookUp();
+      const begun = known === undefined ? slots.run(peer, lookUp) : lookUp();
       lookup = begun.finally(() => this.#lookups.delete(key));
       this.#lookups.set(key, lookup);
     }
@@ -122,7 +123,7 @@ export class TokenCache {
     this.#changes += 1;
     const changed = tokenIds && new Set(tokenIds);
     for (const known of this.#known.values()) {
-      if (changed?.has(known.token.tokenId) ?? true) known.freshUntilMs = 0;
+      if (changed?.has(known.token.tokenId) ?? true) known.resolvedAtMs = never;
     }
   }
 
@@ -132,19 +133,19 @@ export class TokenCache {
   }
 
   async #lookUp(key: string, tokenSha256: Buffer): Promise<Token | undefined> {
-    const { resolve, clock, freshMs, onStale } = this.#options;
+    const { resolve, clock, onStale } = this.#options;
     try {
       for (;;) {
         const changesBefore = this.#changes;
         const token = await resolve(tokenSha256);
         if (token === undefined) {
           this.#known.delete(key);
-          this.#unknownUntilMs.set(key, clock.nowMs() + unknownFreshMs);
+          this.#unknownSinceMs.set(key, clock.nowMs());
           return undefined;
         }
         // The source may have read the token before the change: then it is asked again.
         const isFresh = this.#changes === changesBefore;
-        this.#known.set(key, { token, freshUntilMs: isFresh ? clock.nowMs() + freshMs : 0 });
+        this.#known.set(key, { token, resolvedAtMs: isFresh ? clock.nowMs() : never });
         if (isFresh) return token;
       }
     } catch (fault) {
@@ -157,6 +158,7 @@ export class TokenCache {
 }
 
 const unknownFreshMs = 5_000;
+const never = Number.NEGATIVE_INFINITY;
 
 /** Bounded by size instead of `max`, because `max` allocates all memory up front. */
 function bounded(maxSize: number) {

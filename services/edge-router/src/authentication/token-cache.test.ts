@@ -71,6 +71,23 @@ describe('TokenCache', () => {
     expect(await cache.resolve(key)).toBeUndefined();
   });
 
+  it.each([
+    { text: 'by more than the age of its answer', backMs: 3_600_000 },
+    { text: 'by a moment, before its answer was a moment old', backMs: 1 },
+  ])('asks again for a revoked token when the clock was set back $text', async ({ backMs }) => {
+    const { clock, cache } = setUp([token, undefined]);
+    await cache.resolve(key);
+    clock.advanceMs(-backMs);
+    expect(await cache.resolve(key)).toBeUndefined();
+  });
+
+  it('asks again for a new token that was unknown when the clock was set back', async () => {
+    const { clock, cache } = setUp([undefined, token]);
+    await cache.resolve(key);
+    clock.advanceMs(-3_600_000);
+    expect(await cache.resolve(key)).toBe(token);
+  });
+
   it('serves the last known answer while the source is away', async () => {
     const { clock, cache } = setUp([token, new Error('away')]);
     await cache.resolve(key);

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { isWithin } from '@gateway/time';
 import { LRUCache } from 'lru-cache';
 import { type Account, hasLabels, type LabelSets, servesModel } from '../accounts/account.ts';
 import type { Candidate } from '../catalog/catalog.ts';
@@ -107,7 +108,7 @@ const samplesOfPool = new WeakMap<readonly Account[], LRUCache<string, ModelAcco
  */
 class ModelAccounts {
   readonly serving: readonly Account[];
-  /** When to examine limited accounts again, sorted by that time. */
+  /** When a request last examined each limited account. */
   readonly #limited = new Map<Account, number>();
 
   constructor(accounts: readonly Account[], model: string) {
@@ -124,7 +125,9 @@ class ModelAccounts {
    */
   draw(affinityKey: string, nowMs: number, random: () => number): readonly Account[] {
     if (this.serving.length <= sampleSize) return this.serving;
-    const due = [...this.#limited].filter(([, atMs]) => atMs <= nowMs).map(([account]) => account);
+    const due = [...this.#limited]
+      .filter(([, examinedMs]) => !isWithin(lookAgainMs, examinedMs, nowMs))
+      .map(([account]) => account);
     // Concurrent requests need not examine them as well.
     for (const account of due) this.note(account, true, nowMs);
     const next = affinityKey === '' ? random : numbersOf(affinityKey);
@@ -138,7 +141,7 @@ class ModelAccounts {
 
   note(account: Account, isLimited: boolean, nowMs: number): void {
     this.#limited.delete(account);
-    if (isLimited) this.#limited.set(account, nowMs + lookAgainMs);
+    if (isLimited) this.#limited.set(account, nowMs);
   }
 
   /** Where most accounts are limited, the draws may all miss the others. */

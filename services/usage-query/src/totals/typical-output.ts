@@ -1,5 +1,5 @@
 import type { GatewayDatabase } from '@gateway/database';
-import { addLocalDays, type Clock, type LocalDay, localDayOf } from '@gateway/time';
+import { addLocalDays, type Clock, isWithin, type LocalDay, localDayOf } from '@gateway/time';
 import { sql } from 'kysely';
 
 interface ModelOutput {
@@ -9,7 +9,7 @@ interface ModelOutput {
 
 interface Reading {
   readonly day: LocalDay;
-  readonly untilMs: number;
+  readonly readAtMs: number;
   readonly models: Promise<readonly ModelOutput[]>;
 }
 
@@ -36,8 +36,8 @@ export class TypicalOutput {
     const nowMs = this.#clock.nowMs();
     const day = addLocalDays(localDayOf(nowMs), -1);
     const last = this.#last;
-    if (last !== undefined && last.day === day && nowMs < last.untilMs) return last.models;
-    const reading: Reading = { day, untilMs: nowMs + freshMs, models: this.#readDay(day) };
+    if (last !== undefined && last.day === day && isWithin(freshMs, last.readAtMs, nowMs)) return last.models;
+    const reading: Reading = { day, readAtMs: nowMs, models: this.#readDay(day) };
     this.#last = reading;
     // A failure is not kept, so that the next caller asks again.
     reading.models.catch(() => {
