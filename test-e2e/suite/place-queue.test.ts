@@ -3,9 +3,17 @@ import { roomMs, roomSeconds } from '@gateway/testkit/room';
 import { expect, it } from 'vitest';
 import { chat } from '../client/chat.ts';
 import { startAllInOne } from '../topologies/all-in-one.ts';
+import { startServicesTopology } from '../topologies/services.ts';
+import type { Topology } from '../topologies/topology.ts';
 
-it('requests beyond those that may run at a time wait for a place, and are answered', async () => {
-  await using gateway = await startAllInOne('place-queue', { CONCURRENCY_QUEUE_SECONDS: String(roomSeconds(30)) });
+const env = { CONCURRENCY_QUEUE_SECONDS: String(roomSeconds(30)) };
+const topologies: readonly (readonly [name: string, start: () => Promise<Topology>])[] = [
+  ['in one process', () => startAllInOne('place-queue', env)],
+  ['as services', () => startServicesTopology('place-queue', { env })],
+];
+
+it.each(topologies)('requests beyond those that may run at a time wait, and are answered: %s', async (_, start) => {
+  await using gateway = await start();
   const limits = { concurrentRequests: 1 };
   const { tokenText } = await gateway.operator.issue({ kind: TokenKind.SERVICE, label: 'queue', limits });
   const fault = { kind: 'delay', beforeHeadersMs: roomMs(300) } as const;
