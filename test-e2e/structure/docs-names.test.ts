@@ -64,10 +64,11 @@ const known: ReadonlySet<string> = new Set([
 /** Variables of OpenTelemetry and of clients, as their makers document them. */
 const ofOthers = /^(?:OTEL|OPENAI|ANTHROPIC|CLAUDE|CODEX|OPENCODE)_/;
 
-/** Output of other programs, variables of tests, and names that readers choose. */
+/** Output and files of others, variables of tests, and names that readers choose. */
 const exceptions: ReadonlySet<string> = new Set([
   'DEADLINE_EXCEEDED',
   'PERMISSION_DENIED',
+  'README_EN',
   'RESOURCE_EXHAUSTED',
   'SO_REUSEPORT',
   'UPDATE_SCREENSHOTS',

@@ -47,6 +47,12 @@ describe('prose', () => {
     expect(problemsIn(`- \`${'code '.repeat(40)}\``)).toEqual([]);
   });
 
+  it('ignores the addresses of links by reference', () => {
+    const addresses = Array.from({ length: 40 }, (_, number) => `[${number}]: https://example.com/${number}`);
+    expect(problemsIn(addresses.join('\n'))).toEqual([]);
+    expect(problemsIn('[1]: https://example.com\nIt can not be read.')).toHaveLength(1);
+  });
+
   it('ignores code and front matter', () => {
     expect(problemsIn('---\ntitle: nobody\n---\n\n```text\nnobody\n```\n\nSay `nobody`.')).toEqual([]);
   });

@@ -6,7 +6,10 @@ export function unclearProse(file: string, markdown: string): readonly Violation
   return piecesOf(markdown).flatMap((piece) => [...longLines(file, piece), ...unclearWords(file, piece)]);
 }
 
-/** A paragraph, a list item, a heading or a table row. Fenced code is not a piece. */
+/**
+ * A paragraph, a list item, a heading or a table row. Fenced code and the addresses of links are
+ * no pieces.
+ */
 export interface Piece {
   /** The number of its first line, from 1. */
   readonly line: number;
@@ -27,7 +30,7 @@ export function piecesOf(markdown: string): readonly Piece[] {
     if (fence === undefined ? mark !== undefined : mark === fence) {
       fence = fence === undefined ? mark : undefined;
       open = undefined;
-    } else if (fence !== undefined || text.trim() === '' || /^\s*</.test(text)) {
+    } else if (fence !== undefined || text.trim() === '' || /^\s*</.test(text) || linkTarget.test(text)) {
       open = undefined;
     } else if (/^\s*\||^#/.test(text)) {
       pieces.push({ line: index + 1, lines: [text], kind: text.startsWith('#') ? 'heading' : 'row' });
@@ -41,6 +44,9 @@ export function piecesOf(markdown: string): readonly Piece[] {
   }
   return pieces;
 }
+
+/** `[name]: address`, which readers do not see. */
+const linkTarget = /^\[[^\]]+\]: \S+$/;
 
 function endOfFrontMatter(lines: readonly string[]): number {
   return lines[0] === '---' ? lines.indexOf('---', 1) : -1;
