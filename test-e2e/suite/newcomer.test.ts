@@ -229,9 +229,18 @@ describe('a newcomer without any setting', () => {
       expect(command.stdout()).toContain('set ANTHROPIC_API_KEY, or run npx gatewayctl account add messages/main');
       expect((await usageOf({ baseUrl: `http://127.0.0.1:${env.PORT}` }, token)).token.label).toBe('first token');
     }
+    const issueProposed = async (command: RunningCommand) => {
+      const [, label = ''] = /gatewayctl token issue --label (\S+) /.exec(command.stdout()) ?? [];
+      expect((await gatewayctl(['token', 'issue', '--label', label], env)).stderr).not.toContain('another valid token');
+      return label;
+    };
+    {
+      await using command = await start(real);
+      expect(await issueProposed(command)).toBe('my-first');
+    }
     await using command = await start(real);
     expect(command.stdout()).not.toMatch(/gw_\w/);
-    expect(command.stdout()).toContain('gatewayctl token issue --label');
+    expect(await issueProposed(command)).toBe('my-first-2');
     expect((await usageOf({ baseUrl: `http://127.0.0.1:${env.PORT}` }, token)).token.label).toBe('first token');
   });
 

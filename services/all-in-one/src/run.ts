@@ -16,7 +16,7 @@ import { composeGateway } from './compose.ts';
 import { readAllInOneConfig } from './config.ts';
 import { DataFolder } from './data-folder.ts';
 import { checkIdentityKeys, readDatabaseUrl } from './gateway-database.ts';
-import { firstToken, knownToBroker, welcomeText } from './welcome.ts';
+import { firstToken, freeLabel, knownToBroker, welcomeText } from './welcome.ts';
 
 /**
  * Runs the whole gateway until SIGTERM or SIGINT. If the start fails, it prints one message that
@@ -86,6 +86,7 @@ async function serveUntilStopped(env: Environment): Promise<void> {
       adminUrl,
       // The operator manages the tokens of a shared database.
       token: isDatabaseShared ? undefined : await firstToken(identity, data, simulatorUrl !== undefined),
+      freeLabel: await freeLabel(identity, 'my-first'),
       signInWith: signInText(env, isDatabaseShared),
       simulatorUrl,
       ...(await knownToBroker(broker, gateway.gateway)),

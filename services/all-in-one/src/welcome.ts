@@ -15,6 +15,8 @@ export interface Welcome {
   readonly signInWith: string;
   /** Absent when it was shown before, or when the gateway uses a shared database. */
   readonly token: string | undefined;
+  /** A label for a further token that no valid token has. */
+  readonly freeLabel: string;
   /** Set when no provider account is configured. */
   readonly simulatorUrl: string | undefined;
   /** The pools that have accounts. */
@@ -35,14 +37,14 @@ export interface Welcome {
  * do next.
  */
 export function welcomeText(welcome: Welcome): string {
-  const { baseUrl, adminUrl, signInWith, token, simulatorUrl, pools, unserved, model, settings } = welcome;
+  const { baseUrl, adminUrl, signInWith, token, freeLabel, simulatorUrl, pools, unserved, model, settings } = welcome;
   return [
     '',
     `  The gateway listens on  ${baseUrl}`,
     `  Console                 ${adminUrl}   sign in with ${signInWith}`,
     ...providerLines(simulatorUrl, pools, unserved),
     token === undefined
-      ? '  Issue a token           npx gatewayctl token issue --label my-first   (or in the console)'
+      ? `  Issue a token           npx gatewayctl token issue --label ${freeLabel}   (or in the console)`
       : `  Token                   ${token}${simulatorUrl === undefined ? '   (shown only once)' : ''}`,
     '',
     '  Try it:',
@@ -132,7 +134,18 @@ export async function firstToken(
     if (token !== undefined) return kept;
   }
   const limits = { requestsPerMinute: 60, tokensPerDay: 1_000_000n };
-  const { tokenText } = await identity.issue({ kind: TokenKind.SERVICE, label: 'first token', limits });
+  const label = await freeLabel(identity, 'first token');
+  const { tokenText } = await identity.issue({ kind: TokenKind.SERVICE, label, limits });
   await data.write(file, isSimulated ? tokenText : 'shown once, at the first start');
   return tokenText;
+}
+
+/** The label, or the label with a number if a valid token has it: "my-first", "my-first-2". */
+export async function freeLabel(identity: Client<typeof IdentityService>, label: string): Promise<string> {
+  const { tokens } = await identity.list({ search: label });
+  const taken = new Set(tokens.map((token) => token.label));
+  for (let number = 1; ; number++) {
+    const free = number === 1 ? label : `${label}-${number}`;
+    if (!taken.has(free)) return free;
+  }
 }
