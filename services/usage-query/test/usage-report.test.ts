@@ -169,6 +169,13 @@ describe.each(testDatabases)('a report in $name', ({ open }) => {
         }
       }
     }
+    const single = [UsageGrouping.DAY, UsageGrouping.TOKEN, UsageGrouping.MODEL, UsageGrouping.ACCOUNT];
+    for (const [grouping, thenBy] of single.flatMap((one) => single.map((other) => [one, other] as const))) {
+      const report = await rowsOf(opened.database, { ...year, grouping, thenBy, byModel: true });
+      const parts = report.rows.map((row) => JSON.stringify({ ...row, totals: undefined }));
+      expect(new Set(parts).size).toBe(parts.length);
+      expect(report.rows.reduce((sum, { totals }) => sum + (totals?.requests ?? 0n), 0n)).toBe(expected.requests);
+    }
     const all = await rowsOf(opened.database, { ...year, grouping: UsageGrouping.ALL });
     expect(all.pages).toBeGreaterThan(5);
   });
@@ -211,6 +218,21 @@ describe.each(testDatabases)('a report in $name', ({ open }) => {
       { tokenId: 'a', totals: { requests: 2n, costMicros: 70n } },
       { tokenId: 'b', totals: { requests: 2n, costMicros: 70n } },
     ]);
+    expect(await report({ grouping: UsageGrouping.MODEL, thenBy: UsageGrouping.GROUP })).toMatchObject([
+      { model: 'gpt-5.5', groupId: '', totals: { requests: 2n } },
+      { model: 'gpt-5.5', groupId: 'g1', totals: { requests: 2n } },
+      { model: 'large', groupId: 'g1', totals: { requests: 2n } },
+    ]);
+    expect(await report({ grouping: UsageGrouping.TOKEN, thenBy: UsageGrouping.DAY, tokenId: 'b' })).toMatchObject([
+      { localDay: first, tokenId: 'b', totals: { requests: 2n } },
+      { localDay: last, tokenId: 'b', totals: { requests: 2n } },
+    ]);
+    const unknown: number = 99;
+    const apart = { grouping: UsageGrouping.ACCOUNT, thenBy: UsageGrouping.GROUP };
+    await expect(report(apart)).rejects.toMatchObject({ code: 'invalid_request' });
+    await expect(report({ grouping: UsageGrouping.DAY, thenBy: unknown })).rejects.toMatchObject({
+      code: 'invalid_request',
+    });
     const both = { groupId: 'g1', accountId: 'pool/a', grouping: UsageGrouping.DAY };
     await expect(report(both)).rejects.toMatchObject({ code: 'invalid_request' });
     const mixed = { groupId: 'g1', grouping: UsageGrouping.ALL };

@@ -112,6 +112,23 @@ describe('a report of usage', () => {
     expect(asked).toMatchObject([{ ...november, ...query, byModel: true }]);
   });
 
+  it('by two groupings has a row for each pair, also in the days before', async () => {
+    const { report, asked } = reportOf(({ firstDay }) => [
+      { localDay: firstDay, tokenId: 'a', provider: 'p', model: 'gpt-5.5', totals: totals(2n) },
+      { localDay: firstDay, tokenId: 'a', provider: 'p', model: 'other', totals: totals(3n) },
+    ]);
+    const world = await setUp({ report, tokens: [{ tokenId: 'a', label: 'ci' }] });
+    const pair = { grouping: UsageGrouping.TOKEN, thenBy: UsageGrouping.MODEL };
+    const { rows } = await world.report({ ...pair, compare: true });
+    expect(rows).toMatchObject([
+      { usage: { tokenId: 'a', model: 'gpt-5.5', totals: totals(2n) }, tokenLabel: 'ci', before: totals(2n) },
+      { usage: { tokenId: 'a', model: 'other', totals: totals(3n) }, tokenLabel: 'ci', before: totals(3n) },
+    ]);
+    expect(asked).toMatchObject([pair, pair]);
+    const apart = { grouping: UsageGrouping.ACCOUNT, thenBy: UsageGrouping.GROUP };
+    await expect(world.report(apart)).rejects.toThrow(/Usage is kept by account or by group/);
+  });
+
   it.each([
     ['days', UsageGrouping.DAY, { localDay: '2026-11-12' }, { localDay: '2026-11-02' }, '2026-11-02'],
     [

@@ -21,6 +21,8 @@ export interface ReportQuery
     ReportUsageRequest,
     'firstDay' | 'lastDay' | 'grouping' | 'tokenId' | 'model' | 'accountId' | 'groupId' | 'pageToken'
   > {
+  /** Also splits every row by this. */
+  readonly thenBy?: UsageGrouping;
   /** Also reports the same number of days before the first one. */
   readonly compare: boolean;
   /** Only these tokens; never an empty list, which restricts nothing. */
@@ -38,12 +40,13 @@ export async function usagePage(parts: ReportParts, query: ReportQuery, signal: 
     peers.usageReport.reportUsage({ ...request, byModel: true }, peerCall(signal)),
     readPrices(peers, signal),
   ]);
-  const keyOf = keyBy(query.grouping);
+  const fields = fieldsOf(query);
+  const keyOf = keyBy(fields);
   const groups = Map.groupBy(uses, (use) => JSON.stringify(keyOf(use)));
   const before = compare ? await groupsBefore(peers, query, uses, signal) : undefined;
   const tokenIds = uses.map((use) => keyOf(use).tokenId ?? '');
   const labels = await names.labelsOf(tokenIds, signal);
-  const groupNames = query.grouping === UsageGrouping.GROUP ? await groupNamesOf(peers, signal) : undefined;
+  const groupNames = fields.includes('groupId') ? await groupNamesOf(peers, signal) : undefined;
   const rows = [...groups].map(([text, group]) => {
     const key: UsageKey = JSON.parse(text);
     const earlier = before?.get(text);
@@ -61,16 +64,17 @@ export async function usagePage(parts: ReportParts, query: ReportQuery, signal: 
 /** The rows of a page in the period before, by their current keys. */
 async function groupsBefore(
   { usageReport }: ReportParts['peers'],
-  { firstDay, lastDay, grouping, tokenId, tokenIds = [], model, accountId, groupId }: ReportQuery,
+  asked: ReportQuery,
   uses: readonly UsageReportRow[],
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, readonly UsageReportRow[]>> {
+  const { firstDay, lastDay, compare: _, pageToken: __, ...rest } = asked;
   const length = Temporal.PlainDate.from(firstDay).until(lastDay).days + 1;
-  const keyOf = keyBy(grouping);
+  const keyOf = keyBy(fieldsOf(asked));
   // A page of days needs only those days.
   const [first, last] = [uses[0]?.localDay || firstDay, uses.at(-1)?.localDay || lastDay];
   const period = { firstDay: addLocalDays(first, -length), lastDay: addLocalDays(last, -length) };
-  const query = { ...period, grouping, tokenId, tokenIds, model, accountId, groupId, byModel: true };
+  const query = { ...rest, ...period, byModel: true };
   const pages = pagesOf((pageToken) => usageReport.reportUsage({ ...query, pageToken }, peerCall(signal)));
   const earlier = (await Array.fromAsync(pages)).flatMap(({ rows }) => rows);
   return Map.groupBy(earlier, (use) => {
@@ -123,7 +127,8 @@ function withoutCosted({ costed, ...totals }: UsageTotals): PricedTokens {
   };
 }
 
-function checkQuery({ firstDay, lastDay, grouping, accountId, groupId }: ReportQuery): void {
+function checkQuery(query: ReportQuery): void {
+  const { firstDay, lastDay, accountId, groupId } = query;
   checkFields({
     ...(!isLocalDay(firstDay) && { firstDay: 'Must be a day such as 2026-11-01.' }),
     ...(!isLocalDay(lastDay) && { lastDay: 'Must be a day such as 2026-11-20.' }),
@@ -133,10 +138,11 @@ function checkQuery({ firstDay, lastDay, grouping, accountId, groupId }: ReportQ
     ...(lastDay < firstDay && { lastDay: 'Must not be before the first day.' }),
     ...(isTooLong && { lastDay: `Must be at most ${maxDays} days after the first day.` }),
   });
-  const fields = keys[grouping] ?? [];
+  const fields = fieldsOf(query);
   const isByAccount = accountId !== '' || fields.includes('accountId');
+  const isByGroup = groupId !== '' || fields.includes('groupId');
   checkFields({
-    ...(groupId !== '' && isByAccount && { groupId: 'Usage is kept by account or by group: ask for one of them.' }),
+    ...(isByGroup && isByAccount && { groupId: 'Usage is kept by account or by group: ask for one of them.' }),
   });
 }
 
@@ -156,8 +162,12 @@ const keys: Readonly<Record<number, readonly (keyof UsageKey)[]>> = {
   [UsageGrouping.ALL]: ['localDay', 'tokenId', 'provider', 'model', 'accountId'],
 };
 
-function keyBy(grouping: UsageGrouping): (use: UsageReportRow) => UsageKey {
-  const fields = keys[grouping] ?? [];
+function fieldsOf({ grouping, thenBy = UsageGrouping.UNSPECIFIED }: ReportQuery): readonly (keyof UsageKey)[] {
+  const more = thenBy === UsageGrouping.UNSPECIFIED ? [] : (keys[thenBy] ?? []);
+  return [...new Set([...(keys[grouping] ?? []), ...more])];
+}
+
+function keyBy(fields: readonly (keyof UsageKey)[]): (use: UsageReportRow) => UsageKey {
   return (use) => Object.fromEntries(fields.map((field) => [field, use[field]]));
 }
 

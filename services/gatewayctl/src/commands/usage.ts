@@ -11,7 +11,7 @@ import type { CommandContext } from './context.ts';
 import { accountId, daysBack, idOrPrefix, localDay, type PeriodFlags } from './flags.ts';
 import type { ExportFlags } from './usage/export.ts';
 import { reconcileUsage } from './usage/reconcile.ts';
-import { groupings, type ReportFlags, reportUsage } from './usage/report.ts';
+import { groupingNames, groupings, type ReportFlags, reportUsage } from './usage/report.ts';
 
 /** `gatewayctl usage …` */
 export function usageCommand({ connect }: CommandContext): Command {
@@ -20,7 +20,12 @@ export function usageCommand({ connect }: CommandContext): Command {
   );
   withOutput(withFilters(withPeriod(usage.command('report'))))
     .description('Shows totals of requests, tokens and cost.')
-    .addOption(new Option('--by <what>', 'what to group rows by').choices(Object.keys(groupings)).default('day'))
+    .addOption(
+      new Option('--by <what>', 'what to group rows by, or two of them, such as token,model')
+        .choices(Object.keys(groupings))
+        .argParser(groupingNames)
+        .default(['day'], 'day'),
+    )
     .option('--compare', 'also show the previous period of the same length')
     .action(async (flags: ReportFlags & OutputFlags) => {
       await using admin = await connect({ reads: true });

@@ -15,7 +15,7 @@ const rowsAtATime = 1_000;
  * the number of tokens.
  */
 export async function reportUsage(database: GatewayDatabase, request: ReportUsageRequest) {
-  const { firstDay: first, lastDay: last, tokenId, tokenIds, model, accountId, groupId, grouping, byModel } = request;
+  const { firstDay: first, lastDay: last, tokenId, tokenIds, model, accountId, groupId, byModel } = request;
   requireLocalDay('first_day', first);
   requireLocalDay('last_day', last);
   if (last < first) throw new GatewayError('invalid_request', 'last_day is before first_day.');
@@ -25,16 +25,15 @@ export async function reportUsage(database: GatewayDatabase, request: ReportUsag
   if (tokenIds.length > maxTokens) {
     throw new GatewayError('invalid_request', `token_ids must be at most ${maxTokens}.`);
   }
-  const asked = groupings[grouping];
-  if (asked === undefined) throw new GatewayError('invalid_request', 'grouping is unknown.');
+  const keyFields = keyFieldsOf(request);
   const [isByAccount, isByGroup] = [
-    accountId !== '' || asked.fields.includes('accountId'),
-    groupId !== '' || asked.fields.includes('groupId'),
+    accountId !== '' || keyFields.includes('accountId'),
+    groupId !== '' || keyFields.includes('groupId'),
   ];
   if (isByAccount && isByGroup) {
     throw new GatewayError('invalid_request', 'Usage is kept by account or by group: ask for one of them.');
   }
-  const fields = byModel ? [...new Set<GroupField>([...asked.fields, 'provider', 'model'])] : asked.fields;
+  const fields = byModel ? union(keyFields, ['provider', 'model']) : keyFields;
   const after = readPageToken(request.pageToken, fields);
   const query = {
     first,
@@ -46,9 +45,9 @@ export async function reportUsage(database: GatewayDatabase, request: ReportUsag
     groupId,
     fields,
     after,
-    keyLength: asked.fields.length,
+    keyLength: keyFields.length,
   };
-  const { rows, next } = await asked.read(database, query);
+  const { rows, next } = await readerOf(keyFields)(database, query);
   return {
     rows: rows.map(({ key, sums }) => ({
       ...Object.fromEntries(fields.map((field, place) => [field, key[place]])),
@@ -73,27 +72,42 @@ interface ReportQuery extends SumsQuery {
   readonly keyLength: number;
 }
 
-interface Grouping {
-  readonly fields: readonly GroupField[];
-  readonly read: (database: GatewayDatabase, query: ReportQuery) => Promise<Page>;
+/** Undefined for a number that only a later release knows. */
+const groupings: Readonly<Record<number, readonly GroupField[] | undefined>> = {
+  [UsageGrouping.UNSPECIFIED]: ['localDay'],
+  [UsageGrouping.DAY]: ['localDay'],
+  [UsageGrouping.TOKEN]: ['tokenId'],
+  [UsageGrouping.MODEL]: ['provider', 'model'],
+  [UsageGrouping.ACCOUNT]: ['accountId'],
+  [UsageGrouping.GROUP]: ['groupId'],
+  [UsageGrouping.ALL]: ['localDay', 'tokenId', 'provider', 'model', 'accountId'],
+};
+
+/** The fields of both groupings; the day comes first, because reports are read day by day. */
+function keyFieldsOf({ grouping, thenBy }: ReportUsageRequest): readonly GroupField[] {
+  const first = groupings[grouping];
+  const second = thenBy === UsageGrouping.UNSPECIFIED ? [] : groupings[thenBy];
+  if (first === undefined) throw new GatewayError('invalid_request', 'grouping is unknown.');
+  if (second === undefined) throw new GatewayError('invalid_request', 'then_by is unknown.');
+  return second.includes('localDay') ? union(second, first) : union(first, second);
 }
 
-/** Undefined for a number that only a later release knows. */
-const groupings: Readonly<Record<number, Grouping | undefined>> = {
-  [UsageGrouping.UNSPECIFIED]: { fields: ['localDay'], read: byDays(daysAtATime) },
-  [UsageGrouping.DAY]: { fields: ['localDay'], read: byDays(daysAtATime) },
-  [UsageGrouping.TOKEN]: { fields: ['tokenId'], read: byKeys },
-  [UsageGrouping.MODEL]: { fields: ['provider', 'model'], read: atOnce },
-  [UsageGrouping.ACCOUNT]: { fields: ['accountId'], read: atOnce },
-  [UsageGrouping.GROUP]: { fields: ['groupId'], read: byKeys },
-  [UsageGrouping.ALL]: { fields: ['localDay', 'tokenId', 'provider', 'model', 'accountId'], read: byDays(1) },
-};
+function union(some: readonly GroupField[], more: readonly GroupField[]): readonly GroupField[] {
+  return [...new Set([...some, ...more])];
+}
+
+type Read = (database: GatewayDatabase, query: ReportQuery) => Promise<Page>;
+
+function readerOf(fields: readonly GroupField[]): Read {
+  if (fields.includes('localDay')) return byDays(fields.length === 1 ? daysAtATime : 1);
+  return fields.includes('tokenId') || fields.includes('groupId') ? byKeys : atOnce;
+}
 
 /**
  * The key starts with the day, so a statement reads a few days. A page ends where the rows or days
  * of the next one start.
  */
-function byDays(daysOfStatement: number): Grouping['read'] {
+function byDays(daysOfStatement: number): Read {
   return async (database, { after: place, ...query }) => {
     let first = place?.[0] ?? query.first;
     requireLocalDay('page_token', first);

@@ -162,6 +162,13 @@ export declare type ReportUsageRequest = Message<"gateway.admin.v1.ReportUsageRe
    * @generated from field: string group_id = 9;
    */
   groupId: string;
+
+  /**
+   * Also splits every row by this. Unspecified: it does not.
+   *
+   * @generated from field: gateway.usage.v1.UsageGrouping then_by = 10;
+   */
+  thenBy: UsageGrouping;
 };
 
 /**

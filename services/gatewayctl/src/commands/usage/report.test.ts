@@ -76,6 +76,33 @@ describe('gatewayctl usage report', () => {
     expect(asked).toMatchObject([{ grouping: UsageGrouping.GROUP, groupId: 'g1' }]);
   });
 
+  it('groups by two, with the total in the first column alone', async () => {
+    const rows = [
+      { usage: { tokenId: 'id-a', accountId: 'pool/a', totals: totals(2n) }, tokenLabel: 'ci' },
+      { usage: { tokenId: 'id-a', totals: totals(1n) }, tokenLabel: 'ci' },
+    ];
+    const { line, asked } = commandLine({ rows });
+    const { lines } = await line.run('usage', 'report', '--by', 'token,account', ...november);
+    expect(lines.map((text) => text.split(/\s+/))).toEqual([
+      ['token', 'id', 'account', 'requests', 'input', 'cached', 'output', 'tokens'],
+      ['ci', 'id-a', 'pool/a', '2', '20', '8', '10', '30'],
+      ['ci', 'id-a', '(unknown)', '1', '10', '4', '5', '15'],
+      ['total', '3', '30', '12', '15', '45'],
+    ]);
+    expect(asked).toMatchObject([{ grouping: UsageGrouping.TOKEN, thenBy: UsageGrouping.ACCOUNT }]);
+  });
+
+  it.each(['week', 'token,week', 'token,token', 'day,token,model', 'account,group', ''])(
+    'says which groupings are possible, instead of %s',
+    async (by) => {
+      const { line, asked } = commandLine({ rows: [] });
+      const { exitCode, notes } = await line.run('usage', 'report', `--by=${by}`);
+      expect(exitCode).toBe(2);
+      expect(notes).toContain('day, token, model, account, group, or two of them, such as token,model');
+      expect(asked).toEqual([]);
+    },
+  );
+
   it('compares with the days before', async () => {
     const rows = [
       { usage: { accountId: 'p/a', totals: totals(3n) }, before: totals(2n) },

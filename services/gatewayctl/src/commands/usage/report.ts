@@ -1,6 +1,7 @@
 import { create } from '@bufbuild/protobuf';
 import { type UsageRow, UsageRowSchema, UsageService } from '@gateway/proto/admin/v1/usage_service_pb.js';
 import { UsageGrouping } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
+import { InvalidArgumentError } from 'commander';
 import type { AdminConnection } from '../../connection/admin-connection.ts';
 import { pagesOf } from '../../connection/pages.ts';
 import { listPrinter, note, type OutputFlags } from '../../output/print.ts';
@@ -17,7 +18,7 @@ export interface FilterFlags {
 }
 
 export interface ReportFlags extends PeriodFlags, FilterFlags {
-  readonly by: keyof typeof groupings;
+  readonly by: readonly GroupingName[];
   readonly compare?: true;
 }
 
@@ -39,18 +40,38 @@ export const groupings = {
   },
 } as const satisfies Record<string, { grouping: UsageGrouping; keys: Columns<UsageRow> }>;
 
+export type GroupingName = keyof typeof groupings;
+
+/**
+ * "token", or "token,model". Usage is kept by account or by group, so these two can't be combined.
+ */
+export function groupingNames(text: string): readonly GroupingName[] {
+  const names = text.split(',').map((name) => name.trim());
+  const known = names.filter(isGroupingName);
+  const isPossible = names.length <= 2 && new Set(known).size === names.length;
+  if (isPossible && !(known.includes('account') && known.includes('group'))) return known;
+  throw new InvalidArgumentError(
+    `It must be ${Object.keys(groupings).join(', ')}, or two of them, such as token,model. Account and group can't be combined.`,
+  );
+}
+
+function isGroupingName(text: string): text is GroupingName {
+  return Object.hasOwn(groupings, text);
+}
+
 /** Prints sums page after page: one page at a time is in memory, however long the report is. */
 export async function reportUsage(admin: AdminConnection, flags: ReportFlags & OutputFlags): Promise<void> {
   const { by, compare = false } = flags;
-  const { grouping, keys } = groupings[by];
+  const [{ grouping } = groupings.day, then] = by.map((name) => groupings[name]);
+  const keys = keyColumns(by);
+  const total = create(UsageRowSchema, totalRow);
   const filter = {
     tokenId: await findTokenId(admin, flags.token),
     model: flags.model ?? '',
     accountId: flags.account ?? '',
     groupId: flags.group ?? '',
   };
-  const request = { ...periodOf(flags), ...filter, grouping, compare };
-  const total = create(UsageRowSchema, totalRow);
+  const request = { ...periodOf(flags), ...filter, grouping, ...(then && { thenBy: then.grouping }), compare };
   let printer: ReturnType<typeof listPrinter<UsageRow>> | undefined;
   const pages = pagesOf((pageToken) => admin.clientOf(UsageService).reportUsage({ ...request, pageToken }));
   for await (const { rows, currency } of pages) {
@@ -65,14 +86,19 @@ export async function reportUsage(admin: AdminConnection, flags: ReportFlags & O
   if (flags.output === 'table' && printer?.isEmpty() === false) note(`Usage ${period}, in days of Europe/Amsterdam.`);
 }
 
-/** The total row has its name in the first column of any grouping. */
-const totalRow = {
-  tokenLabel: 'total',
-  usage: { localDay: 'total', provider: 'total', accountId: 'total', groupId: 'total', totals: {} },
-  cost: {},
-  before: {},
-  costBefore: {},
-};
+/** The total row has no other key, whatever rows are grouped by. */
+const totalRow = { usage: { localDay: 'total', totals: {} }, cost: {}, before: {}, costBefore: {} };
+
+/** The columns of the groupings. The total row has its name in the first one. */
+function keyColumns(by: readonly GroupingName[]): Columns<UsageRow> {
+  const columns = by.flatMap((name) => Object.entries<(row: UsageRow) => string>(groupings[name].keys));
+  return Object.fromEntries(
+    columns.map(([name, textOf], place) => {
+      const ofTotal = place === 0 ? 'total' : '';
+      return [name, (row: UsageRow) => (row.usage?.localDay === totalRow.usage.localDay ? ofTotal : textOf(row))];
+    }),
+  );
+}
 
 function addTo(total: UsageRow, row: UsageRow): void {
   for (const name of ['requests', 'inputTokens', 'cachedTokens', 'outputTokens'] as const) {
