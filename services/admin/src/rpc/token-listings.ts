@@ -42,6 +42,20 @@ export async function tokenListings(
   return listings;
 }
 
+/**
+ * The tokens that have reached one of their own limits. @throws RpcError if the limiter is
+ * unreachable.
+ */
+export async function tokensAtLimit({ peers }: AdminParts, tokens: readonly Token[], signal: AbortSignal) {
+  const isAtLimit = new Set<string>();
+  await askForEach(tokens, async (token) => {
+    const { requests, tokens: day, concurrency } = (await limitsOf(peers, token, signal)) ?? {};
+    const isFull = concurrency !== undefined && concurrency.running >= concurrency.limit;
+    if (requests?.remaining === 0 || day?.remaining === 0n || isFull) isAtLimit.add(token.tokenId);
+  });
+  return tokens.filter(({ tokenId }) => isAtLimit.has(tokenId));
+}
+
 const shownDays = 14;
 
 /** The groups of these tokens by their ids. Reads none if no token has one. */

@@ -30,6 +30,28 @@ describe('listing tokens', () => {
     expect(tokens[0]?.limits).toBeUndefined();
   });
 
+  it('shows only those that have reached a limit, and says so if the limiter is away', async () => {
+    const [full, none] = [
+      token({ tokenId: 'ccc4', label: 'full', limits: { requestsPerMinute: 1 } }),
+      token({ tokenId: 'ddd5', label: 'none', limits: {} }),
+    ];
+    const { client } = await worldOf([ci, full, me, none]);
+    const { tokens } = await client.listTokens({ atLimit: true });
+    expect(tokens.map((each) => each.token?.label)).toEqual(['full']);
+    const away = await worldOf([ci], { isAway: true });
+    await expect(away.client.listTokens({ atLimit: true })).rejects.toThrow();
+  });
+
+  it('reads on until a page has a token that has reached a limit', async () => {
+    const many = Array.from({ length: 60 }, (_, n) => token({ tokenId: `t${n}`, limits: { requestsPerMinute: 60 } }));
+    const full = token({ tokenId: 'last', label: 'full', limits: { requestsPerMinute: 1 } });
+    const { client } = await worldOf([...many, full]);
+    const first = await client.listTokens({ atLimit: true, pageSize: 2 });
+    expect(first).toMatchObject({ tokens: [], nextPageToken: '40' });
+    const second = await client.listTokens({ atLimit: true, pageSize: 2, pageToken: first.nextPageToken });
+    expect(second.tokens.map((each) => each.token?.label)).toEqual(['full']);
+  });
+
   it('asks about no more than sixteen tokens at a time, and leaves none out', async () => {
     const many = Array.from({ length: 100 }, (_, n) => token({ tokenId: `t${n}`, limits: { requestsPerMinute: 1 } }));
     const world = await worldOf(many);
@@ -159,10 +181,12 @@ async function worldOf(tokens: readonly ReturnType<typeof token>[], { isAway = f
     return after;
   };
   const identity = peer(IdentityService, {
-    list: ({ tokenIds, search }) => {
+    list: ({ tokenIds, search, pageSize, pageToken }) => {
       const all = [...stored.values()];
       if (tokenIds.length > 0) return { tokens: all.filter(({ tokenId }) => tokenIds.includes(tokenId)) };
-      return { tokens: all.filter(({ tokenId, label }) => tokenId.startsWith(search) || label.includes(search)) };
+      const found = all.filter(({ tokenId, label }) => tokenId.startsWith(search) || label.includes(search));
+      const end = Number(pageToken) + (pageSize || found.length);
+      return { tokens: found.slice(Number(pageToken), end), nextPageToken: end < found.length ? String(end) : '' };
     },
     issue: ({ kind, label, limits }) => ({
       token: token({ tokenId: 'new1', kind, label, limits }),

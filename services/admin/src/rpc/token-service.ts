@@ -7,7 +7,7 @@ import { detailProblems, type GivenDetails, maxKeepOldSeconds } from '@gateway/t
 import type { AdminParts } from '../parts.ts';
 import { pagesOf, peerCall } from '../peer-calls.ts';
 import { changedMeanwhile, checkSentences, type FieldProblems, invalidFields, notFound } from './problems.ts';
-import { tokenListings } from './token-listings.ts';
+import { tokenListings, tokensAtLimit } from './token-listings.ts';
 
 /**
  * The callers' tokens. Problems are reported before the request reaches identity, which applies the
@@ -17,17 +17,22 @@ export function tokenService(parts: AdminParts): ServiceImpl<typeof TokenService
   const { peers, audit, clock } = parts;
   const { identity } = peers;
   return {
-    async listTokens({ search, includeEnded, groupId, pageSize, pageToken }, context) {
+    async listTokens({ search, includeEnded, groupId, pageSize, pageToken, atLimit }, context) {
       if (pageSize > maxPageSize) throw invalidFields({ pageSize: `Must be at most ${maxPageSize}.` });
       const page = {
         search: search.trim(),
         includeRevoked: includeEnded,
         groupId,
         pageSize: pageSize || 50,
-        pageToken,
       };
-      const { tokens, nextPageToken } = await identity.list(page, peerCall(context.signal));
-      return { tokens: await tokenListings(parts, tokens, context.signal), nextPageToken };
+      const { signal } = context;
+      for (let read = 1, next = pageToken; ; read++) {
+        const { tokens, nextPageToken } = await identity.list({ ...page, pageToken: next }, peerCall(signal));
+        const shown = atLimit ? await tokensAtLimit(parts, tokens, signal) : tokens;
+        const isEnough = !atLimit || shown.length > 0 || nextPageToken === '' || read === mostPagesWithoutMatch;
+        if (isEnough) return { tokens: await tokenListings(parts, shown, signal), nextPageToken };
+        next = nextPageToken;
+      }
     },
 
     async getToken({ token: wanted }, context) {
@@ -89,6 +94,8 @@ export function tokenService(parts: AdminParts): ServiceImpl<typeof TokenService
 }
 
 const maxPageSize = 1_000;
+/** One call asks the limiter about the tokens of at most this many pages. */
+const mostPagesWithoutMatch = 20;
 
 /**
  * The one token with this id, this beginning of an id, or this label. A label means the valid token

@@ -52,6 +52,14 @@ describe('gatewayctl token', () => {
     ]);
   });
 
+  it('lists only tokens that have reached a limit', async () => {
+    const { line, asked } = commandLine();
+    await line.run('token', 'list', '--at-limit');
+    expect(asked).toMatchObject([{ atLimit: true, search: '', includeEnded: false }]);
+    const none = commandLine({ listTokens: () => ({ tokens: [] }) }).line;
+    expect((await none.run('token', 'list', '--at-limit')).notes).toBe('No matching tokens.');
+  });
+
   it('issues a token with a limit of requests at a time, and with access rules', async () => {
     const { line, asked } = commandLine();
     const rules = ['--models', 'claude*, snel', '--account-labels', 'reserved'];

@@ -26,6 +26,11 @@ import { changedAccess, changedLimits, listOrNone, maxRequests, type TermFlags }
 
 const maxKeepOldMs = 30 * 86_400_000;
 
+interface ListFlags extends OutputFlags {
+  readonly all?: boolean;
+  readonly atLimit?: boolean;
+}
+
 /** `gatewayctl token …` */
 export function tokenCommand({ connect, env }: CommandContext): Command {
   const token = new Command('token').description(
@@ -39,17 +44,16 @@ export function tokenCommand({ connect, env }: CommandContext): Command {
       idOrPrefix,
     )
     .option('--all', 'include revoked and expired tokens')
-    .action(
-      async (search: string | undefined, { all = false, ...output }: OutputFlags & { readonly all?: boolean }) => {
-        await using admin = await connect({ reads: true });
-        const ask = (page: Page) =>
-          admin.clientOf(TokenService).listTokens({ search: search ?? '', includeEnded: all, ...page });
-        const pages = firstOf(Number.POSITIVE_INFINITY, ask, ({ tokens }) => tokens, 200);
-        const none = 'No tokens. Issue one with gatewayctl token issue.';
-        const whenNone = search === undefined ? none : 'No matching tokens.';
-        await printList(output, TokenListingSchema, pages, { columns, whenNone });
-      },
-    );
+    .option('--at-limit', 'only tokens that have reached one of their own limits')
+    .action(async (search: string | undefined, { all = false, atLimit = false, ...output }: ListFlags) => {
+      await using admin = await connect({ reads: true });
+      const asked = { search: search ?? '', includeEnded: all, atLimit };
+      const ask = (page: Page) => admin.clientOf(TokenService).listTokens({ ...asked, ...page });
+      const pages = firstOf(Number.POSITIVE_INFINITY, ask, ({ tokens }) => tokens, 200);
+      const none = 'No tokens. Issue one with gatewayctl token issue.';
+      const whenNone = search === undefined && !atLimit ? none : 'No matching tokens.';
+      await printList(output, TokenListingSchema, pages, { columns, whenNone });
+    });
   token
     .command('print')
     .description(

@@ -51,6 +51,14 @@ export declare type ListTokensRequest = Message<"gateway.admin.v1.ListTokensRequ
    * @generated from field: string group_id = 5;
    */
   groupId: string;
+
+  /**
+   * Only tokens that have reached one of their own limits. A page may have fewer tokens than others
+   * follow, even none.
+   *
+   * @generated from field: bool at_limit = 6;
+   */
+  atLimit: boolean;
 };
 
 /**

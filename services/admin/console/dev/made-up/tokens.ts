@@ -46,7 +46,7 @@ export const tokens: Token[] = [...named, ...others];
  * viewer saves or rotates them.
  */
 export const tokenService: Partial<ServiceImpl<typeof TokenService>> = {
-  listTokens({ search, includeEnded, pageSize, pageToken, groupId: only }) {
+  listTokens({ search, includeEnded, pageSize, pageToken, groupId: only, atLimit }) {
     const found = tokens.filter(
       ({ tokenId, label, note, revokedAt, groupId }) =>
         (only === '' || groupId === only) &&
@@ -55,7 +55,11 @@ export const tokenService: Partial<ServiceImpl<typeof TokenService>> = {
     );
     const from = Number(pageToken || 0);
     const to = from + (pageSize || 50);
-    return { tokens: found.slice(from, to).map(listing), nextPageToken: to < found.length ? String(to) : '' };
+    const listed = found.slice(from, to).map(listing);
+    return {
+      tokens: atLimit ? listed.filter(({ limits }) => limits?.requests?.remaining === 0) : listed,
+      nextPageToken: to < found.length ? String(to) : '',
+    };
   },
   getToken: ({ token: asked }) => ({ token: listing(tokenOf(asked)) }),
   issueToken({ label, kind, limits, note, expiresAt, groupId, access }) {

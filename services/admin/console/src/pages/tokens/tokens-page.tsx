@@ -24,15 +24,17 @@ import './tokens.css';
 export function TokensPage() {
   const { may } = useSigned();
   const [params, setParams] = useSearchParams();
-  const [search, includeEnded] = [params.get('q') ?? '', params.get('ended') === 'yes'];
+  const search = params.get('q') ?? '';
+  const [includeEnded, atLimit] = [params.get('ended') === 'yes', params.get('limit') === 'reached'];
   const [draft, setDraft] = useState(search);
   useEffect(() => setDraft(search), [search]);
   const list = useInfiniteQuery(
     TokenService.method.listTokens,
-    { search, includeEnded, pageSize: 50, pageToken: '' },
+    { search, includeEnded, atLimit, pageSize: 50, pageToken: '' },
     { ...byPages, refetchInterval: 5_000 },
   );
-  const show = (q: string, ended: boolean) => setParams({ q, ended: ended ? 'yes' : '' });
+  const show = ({ q = search, ended = includeEnded, reached = atLimit }) =>
+    setParams({ q, ended: ended ? 'yes' : '', limit: reached ? 'reached' : '' });
   return (
     <Page
       title="Tokens"
@@ -45,14 +47,11 @@ export function TokensPage() {
         )
       }
     >
-      <Form className="filters" aria-label="Filters" onSubmit={() => show(draft.trim(), includeEnded)}>
+      <Form className="filters" aria-label="Filters" onSubmit={() => show({ q: draft.trim() })}>
         <TextField label="Search" type="search" placeholder="label, note or id" value={draft} onValue={setDraft} />
         <Button type="submit">Search</Button>
-        <CheckField
-          label="Include revoked and expired"
-          checked={includeEnded}
-          onChecked={(ended) => show(search, ended)}
-        />
+        <CheckField label="Include revoked and expired" checked={includeEnded} onChecked={(ended) => show({ ended })} />
+        <CheckField label="Limit reached" checked={atLimit} onChecked={(reached) => show({ reached })} />
       </Form>
       <section className="panel" aria-label="Tokens">
         <Answer of={list} what="tokens">
@@ -63,7 +62,7 @@ export function TokensPage() {
                 rows={pages.flatMap(({ tokens }) => tokens)}
                 keyOf={({ token }) => token?.tokenId ?? ''}
                 columns={allColumns}
-                empty={<NoTokens search={search} />}
+                empty={atLimit ? <Empty title="No token has reached a limit" /> : <NoTokens search={search} />}
               />
               <More of={list} />
             </>
