@@ -1,5 +1,7 @@
+import { TokenService } from '@gateway/proto/admin/v1/token_service_pb.js';
 import { roomMs } from '@gateway/testkit/room';
 import { describe, expect, it } from 'vitest';
+import { adminClient } from '../client/operator.ts';
 import { issueToken, setLimits, type TestToken } from '../client/tokens.ts';
 import { type Limit, usageOf } from '../client/usage.ts';
 import { authHeaders, endpoints } from '../contract/endpoints.ts';
@@ -93,6 +95,21 @@ export function zeroLimitsBehaviour(gateway: () => Topology): void {
         limit: 'tokens_per_day',
         retryAt: tokensPerDay?.resetsAt,
       });
+    });
+
+    it('is listed among tokens that have reached a limit, and one with room is not', async () => {
+      const [room, ...full] = await Promise.all([
+        issueToken(gateway(), { requestsPerMinute: 5, tokensPerDay: 5 }),
+        issueToken(gateway(), { requestsPerMinute: 0 }),
+        issueToken(gateway(), { tokensPerDay: 0 }),
+      ]);
+      const { tokens } = await adminClient(TokenService, gateway()).listTokens(
+        { atLimit: true, pageSize: 1_000 },
+        { timeoutMs: roomMs(10_000) },
+      );
+      const listed = tokens.map(({ token }) => token?.tokenId);
+      expect(listed).toEqual(expect.arrayContaining(full.map(({ tokenId }) => tokenId)));
+      expect(listed).not.toContain(room.tokenId);
     });
 
     it('may be issued and set by operators, also by command', async () => {
