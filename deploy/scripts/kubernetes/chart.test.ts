@@ -41,6 +41,15 @@ describe('the Helm chart', () => {
     expect(valuesSchema.safeParse({ image: { tag: 'a"\n' } }).success).toBe(false);
   });
 
+  it('has a schema whose regular expressions Helm can read, which are those of Go', () => {
+    const schema = JSON.parse(fileText('values.schema.json'));
+    const patterns = valuesNamed('pattern', schema);
+    expect(patterns.length).toBeGreaterThan(2);
+    expect(patterns.filter((pattern) => /\(\?(?![:P])|\\[1-9k]/.test(String(pattern)))).toEqual([]);
+    expect(valuesSchema.safeParse({ pods: { labels: { 'app.kubernetes.io/name': 'x' } } }).success).toBe(false);
+    expect(valuesSchema.safeParse({ pods: { labels: { team: 'x' } } }).success).toBe(true);
+  });
+
   it('uses every value', () => {
     const used = new Set<string>();
     const on = { enabled: true };
@@ -380,4 +389,13 @@ function pathsOf(value: unknown, path: string): readonly string[] {
   const isGroup = typeof value === 'object' && value !== null && !Array.isArray(value);
   if (!isGroup || /\.(settings|annotations|labels|nodeSelector|affinity|volumeClaim)$/.test(`.${path}`)) return [path];
   return Object.entries(value).flatMap(([name, member]) => pathsOf(member, path === '' ? name : `${path}.${name}`));
+}
+
+/** The values of all members of this name, at any depth. */
+function valuesNamed(name: string, value: unknown): readonly unknown[] {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, member]) => [
+    ...(key === name && typeof member === 'string' ? [member] : []),
+    ...valuesNamed(name, member),
+  ]);
 }

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { defaultRunbooks } from '../observability/rule-files.ts';
+import { furtherLabels } from './further-labels.ts';
 
 // The values that an operator may choose. The schema is also the Helm chart's values.schema.json,
 // its defaults are values.yaml, and the manifests for Kustomize are made with these defaults.
@@ -16,9 +17,6 @@ const annotations = z.record(z.string(), z.string());
 const peers = z.array(anything).min(1);
 const ports = z.array(z.strictObject({ protocol: z.enum(['TCP', 'UDP']), port: z.int().min(1).max(65_535) })).min(1);
 const settings = z.record(z.string().regex(/^[A-Z][A-Z0-9_]*$/), z.string());
-
-/** Labels of the gateway's own select pods, and can't be replaced. */
-const furtherLabels = z.record(z.string().regex(/^(?!app\.kubernetes\.io\/)/), z.string());
 
 const toleration = z.strictObject({
   key: z.string().exactOptional(),
