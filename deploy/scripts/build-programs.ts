@@ -1,5 +1,5 @@
 import { cpSync, readdirSync, rmSync } from 'node:fs';
-import { dirname, join, relative, resolve } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import { type Plugin, rolldown } from 'rolldown';
 
 // Bundles many files into few: dist/<service>/main.mjs for each program, and dist/shared for their
@@ -24,8 +24,12 @@ const filesOfPackages: Readonly<Record<string, string>> = {
 
 if (import.meta.main) await buildPrograms(process.argv[2] ?? join(repository, 'dist'));
 
-/** @param folder is replaced. */
-export async function buildPrograms(folder: string): Promise<void> {
+/**
+ * @param folder is replaced.
+ * @returns the packages that the programs contain code of, as paths in package-lock.json:
+ * `node_modules/pino`.
+ */
+export async function buildPrograms(folder: string): Promise<ReadonlySet<string>> {
   rmSync(folder, { recursive: true, force: true });
   const services = readdirSync(join(repository, 'services'));
   const bundle = await rolldown({
@@ -42,14 +46,23 @@ export async function buildPrograms(folder: string): Promise<void> {
   });
   // Each module is in a folder of the first level: from all of them, the same relative path leads
   // to a file.
-  await bundle.write({
+  const { output } = await bundle.write({
     dir: folder,
     entryFileNames: '[name].mjs',
     chunkFileNames: 'shared/[name].mjs',
     paths: { [wholePackage.name]: `../packages/${wholePackage.name}/${wholePackage.main}` },
   });
   await bundle.close();
-  copyOfPackage(folder, wholePackage.name, join(repository, 'node_modules', wholePackage.name), wholePackage.files);
+  const whole = join(repository, 'node_modules', wholePackage.name);
+  copyOfPackage(folder, wholePackage.name, whole, wholePackage.files);
+  const modules = output.flatMap((each) => (each.type === 'chunk' ? each.moduleIds : []));
+  return new Set([`${whole}/package.json`, ...modules].flatMap((id) => packageOf(id) ?? []));
+}
+
+/** The path in package-lock.json of the package that has this module; undefined for our own. */
+function packageOf(id: string): string | undefined {
+  const path = relative(repository, id);
+  return /^((?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1];
 }
 
 /**
@@ -66,7 +79,9 @@ function filesOfSources(folder: string): Plugin {
           const file = resolve(dirname(id), path);
           const name = relative(repository, file).replaceAll('/', '-');
           if (!file.endsWith('.ts')) {
-            cpSync(file, join(folder, 'files', name), { recursive: true });
+            // Hidden files of a folder are notes of the tool that built it.
+            const filter = (each: string) => !basename(each).startsWith('.');
+            cpSync(file, join(folder, 'files', name), { recursive: true, filter });
             return `new URL('../files/${name}', import.meta.url)`;
           }
           const program = `threads/${name.replace(/ts$/, 'mjs')}`;

@@ -106,25 +106,6 @@ describe('the HEALTHCHECK of the image', () => {
   });
 });
 
-describe('the list of licences', () => {
-  const mit = { name: 'left', version: '1.0.0', license: 'MIT' };
-  const listed = ['left@1.0.0', '@scope/right@2.0.0'];
-
-  it('has every package, those of workspaces too, and their texts', async () => {
-    const right = { name: '@scope/right', version: '2.0.0', license: 'ISC' };
-    const list = await licenceList({ 'node_modules/left': mit, 'libs/a/node_modules/@scope/right': right }, listed);
-    expect(list).toContain('@scope/right@2.0.0  ISC\nleft@1.0.0          MIT\n');
-    expect(list).toContain('left@1.0.0\n\nText of left');
-  });
-
-  it.each([
-    ['that names no licence', { ...mit, license: undefined }, 'left@1.0.0 names no licence'],
-    ['that the list of parts lacks', { ...mit, version: '1.0.1' }, 'left@1.0.1 is installed and not in'],
-  ])('can not be made of a package %s', async (_, manifest, problem) => {
-    await expect(licenceList({ 'node_modules/left': manifest }, listed)).rejects.toThrow(problem);
-  });
-});
-
 /** The command that it would start: a program replaces Node and prints its arguments. */
 async function entrypoint(parameters: readonly string[], env: Readonly<Record<string, string>> = {}) {
   await using folder = await mkdtempDisposable(join(tmpdir(), 'entrypoint-'));
@@ -161,17 +142,4 @@ async function healthcheck(env: Readonly<Record<string, string>>) {
   const printed = [child.stdout, child.stderr].map((stream) => (stream === null ? '' : text(stream)));
   const [[code], ...texts] = await Promise.all([once(child, 'close'), ...printed]);
   return { code, printed: texts.join('') };
-}
-
-async function licenceList(packages: Readonly<Record<string, { name: string }>>, listed: readonly string[]) {
-  await using folder = await mkdtempDisposable(join(tmpdir(), 'licences-'));
-  for (const [path, manifest] of Object.entries(packages)) {
-    mkdirSync(join(folder.path, path), { recursive: true });
-    writeFileSync(join(folder.path, path, 'package.json'), JSON.stringify(manifest));
-    writeFileSync(join(folder.path, path, 'LICENSE'), `Text of ${manifest.name}`);
-  }
-  const sbom = join(folder.path, 'sbom.json');
-  writeFileSync(sbom, JSON.stringify({ components: listed.map((id) => ({ 'bom-ref': id })) }));
-  const script = join(root, 'deploy/docker/licence-list.ts');
-  return (await run(process.execPath, [script, sbom, folder.path], { timeout: roomMs(20_000) })).stdout;
 }

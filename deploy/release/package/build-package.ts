@@ -1,8 +1,8 @@
-import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { buildPrograms } from '../../scripts/build-programs.ts';
+import { buildContent } from '../content/build-content.ts';
+import { entriesIn, entryOf, writeArchive } from '../files/archive.ts';
 
 // Makes the package that starts the gateway on a machine without a clone:
 //
@@ -10,10 +10,14 @@ import { buildPrograms } from '../../scripts/build-programs.ts';
 //   npx ./model-gateway-<version>.tgz
 //
 // It has the programs of the image, the console, and a commented gateway.yaml. Node comes as an
-// optional package for the platform. The same sources give the same bytes: npm sorts the files of a
-// package, and gives all of them the same time.
+// optional package for the platform. The same sources give the same bytes.
 
 const repository = join(import.meta.dirname, '../../..');
+
+const program = 'bin/model-gateway.js';
+
+/** As in all packages that npm packs. */
+const timeOfEveryPackage = new Date('1985-10-26T08:15:00Z');
 
 if (import.meta.main) {
   const { file, bytes, sha256 } = await buildPackage(process.argv[2] ?? join(repository, 'dist-package'));
@@ -27,43 +31,50 @@ export interface BuiltPackage {
   readonly sha256: string;
 }
 
-/** @param folder is replaced. The console must be built. */
+/** @param folder is replaced. */
 export async function buildPackage(folder: string): Promise<BuiltPackage> {
   rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
   const content = join(folder, 'content');
-  mkdirSync(join(content, 'bin'), { recursive: true });
-  await buildPrograms(join(content, 'programs'));
-  cpSync(join(import.meta.dirname, 'launcher.js'), join(content, 'bin/model-gateway.js'));
-  for (const name of ['gateway.yaml', 'README.md']) cpSync(join(import.meta.dirname, name), join(content, name));
-  cpSync(join(repository, 'LICENSE'), join(content, 'LICENSE'));
-  writeFileSync(join(content, 'package.json'), `${JSON.stringify(manifest(), null, 2)}\n`);
-  const packed = execFileSync('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', folder], {
-    cwd: content,
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const name = nameIn(packed);
-  const bytes = readFileSync(join(folder, name));
-  return { file: join(folder, name), bytes: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') };
+  await buildContent(content);
+  const file = await packPackage(content, folder);
+  const bytes = readFileSync(file);
+  return { file, bytes: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') };
+}
+
+/**
+ * @param content what `buildContent` built.
+ * @returns the path of the tarball.
+ */
+export async function packPackage(content: string, folder: string): Promise<string> {
+  const manifest = packageManifest();
+  const file = join(folder, `${manifest.name}-${manifest.version}.tgz`);
+  const entries = [
+    { name: 'package/package.json', bytes: Buffer.from(`${JSON.stringify(manifest, undefined, 2)}\n`) },
+    { ...entryOf(join(import.meta.dirname, 'launcher.js'), `package/${program}`), executable: true },
+    ...['gateway.yaml', 'README.md'].map((name) => entryOf(join(import.meta.dirname, name), `package/${name}`)),
+    ...['LICENSE', 'licences.txt'].map((name) => entryOf(join(content, 'documents', name), `package/${name}`)),
+    ...entriesIn(join(content, 'programs'), 'package/programs'),
+  ];
+  await writeArchive(file, entries, timeOfEveryPackage);
+  return file;
 }
 
 /** The root's, without what only a clone needs. */
-function manifest() {
-  const { name, version, license, description, optionalDependencies }: Readonly<Record<string, unknown>> = JSON.parse(
-    readFileSync(join(repository, 'package.json'), 'utf8'),
-  );
+function packageManifest() {
+  const {
+    name,
+    version,
+    license,
+    description,
+    repository: source,
+    optionalDependencies,
+  } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8'));
   return {
-    ...{ name, version, license, description },
+    ...{ name: String(name), version: String(version), license, description, repository: source },
     type: 'module',
-    bin: { 'model-gateway': 'bin/model-gateway.js', gatewayctl: 'bin/model-gateway.js' },
+    bin: { 'model-gateway': program, gatewayctl: program },
     engines: { node: '>=20.19' },
     optionalDependencies,
   };
-}
-
-/** npm answers with a list or, since version 12, with members by package. */
-function nameIn(packed: string): string {
-  const [found]: readonly { readonly filename?: unknown }[] = Object.values(JSON.parse(packed));
-  if (typeof found?.filename !== 'string') throw new Error('npm pack names no file.');
-  return found.filename;
 }

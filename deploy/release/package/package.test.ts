@@ -38,6 +38,14 @@ describe('the package', () => {
     expect(stdout).toContain('package/programs/gatewayctl/main.mjs');
   });
 
+  it('has the licences of the packages in its programs', async () => {
+    const licences = await readFile(join(folder, 'package/licences.txt'), 'utf8');
+    for (const name of ['express', 'piscina', 'react', 'undici']) {
+      expect(licences).toMatch(new RegExp(`^${name}@[\\d.]+ +MIT$`, 'm'));
+    }
+    expect(licences).toContain('Permission is hereby granted, free of charge');
+  });
+
   it('has the command line', async () => {
     const { version }: { readonly version: string } = JSON.parse(
       await readFile(join(folder, 'package/package.json'), 'utf8'),

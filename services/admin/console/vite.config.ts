@@ -13,6 +13,8 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
+    // The packages in the scripts, for the bill of materials of a release.
+    license: { fileName: '.parts.json' },
     // Two scripts: the libraries, which rarely change, and our own code. More scripts would
     // compress less well.
     rolldownOptions: {
