@@ -10,14 +10,14 @@ import { billOfMaterials } from './sbom.ts';
 // Builds what the package and the image have in common: the programs with the console, and the
 // documents on them. The Dockerfile runs it too, so both have the same bytes.
 //
-//   node deploy/release/content/build-content.ts <folder>
+//   npx node deploy/release/content/build-content.ts <folder>
 
 const repository = join(import.meta.dirname, '../../..');
 const consoleFolder = join(repository, 'services/admin/console');
 
 if (import.meta.main) {
   const [folder] = process.argv.slice(2);
-  if (folder === undefined) throw new Error('Give a folder: node deploy/release/content/build-content.ts <folder>');
+  if (folder === undefined) throw new Error('Give a folder: npx node deploy/release/content/build-content.ts <folder>');
   const { SOURCE_DATE_EPOCH: seconds } = process.env;
   await buildContent(folder, seconds === undefined ? undefined : new Date(Number(seconds) * 1_000));
 }
