@@ -41,6 +41,7 @@ describe('names on pages', () => {
     const tree = await readSourceTree(repositoryRoot);
     const others = [
       'docker-compose.yml',
+      ...globSync('.github/workflows/*.yml', { cwd: repositoryRoot }),
       ...globSync('deploy/**/*.{sh,yaml,yml,conf,env.example}', { cwd: repositoryRoot }),
     ];
     const sources = [...tree].filter(([path]) => !/\.test\.tsx?$/.test(path)).map(([, text]) => text);
