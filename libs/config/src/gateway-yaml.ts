@@ -6,11 +6,15 @@ import { ConfigError } from './env-reader.ts';
  * @throws one ConfigError with every problem, by line and column; no problem repeats a line of the
  *   text.
  */
-export function parseYaml(text: string, path: string): { readonly document: Document.Parsed; readonly value: unknown } {
+export function parseYaml(
+  text: string,
+  path: string,
+  { version = '1.2' }: { readonly version?: '1.1' | '1.2' } = {},
+): { readonly document: Document.Parsed; readonly value: unknown } {
   const lines = new LineCounter();
   // Pretty errors quote the line in question, which may contain a credential. The parser's own
   // check for repeated keys takes quadratic time.
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false });
+  const document = parseDocument(text, { version, lineCounter: lines, prettyErrors: false, uniqueKeys: false });
   const refused = document.errors.map(({ pos, message }) => ({ at: pos[0], message: withoutQuotedSource(message) }));
   const problems = refused.length > 0 ? refused : badKeys(document);
   if (problems.length > 0) {

@@ -12,10 +12,12 @@ export {
   readMaxStreamSeconds,
   readSettings,
 } from './env-reader.ts';
+export { pathText } from './env-references.ts';
 export { checkGatewayText, type GatewayText } from './gateway-check.ts';
 export type * from './gateway-config.ts';
 export { followGatewayFile, loadGatewayFile, parseGatewayFile } from './gateway-file.ts';
 export { gatewayJsonSchema, poolFormats } from './gateway-schema.ts';
+export { parseYaml } from './gateway-yaml.ts';
 export { answeringInTime, makePrivateDatabase, makePrivateFile, narrowMode, openFolder } from './open-folder.ts';
 export { Secret } from './secret.ts';
 export { type SettingRead, settingsPath, settingsRead } from './settings-read.ts';

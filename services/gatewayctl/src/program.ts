@@ -96,6 +96,10 @@ const groups: Readonly<Record<string, Group>> = {
     summary: 'Shows and checks the configuration.',
     load: async (context) => (await import('./commands/config.ts')).configCommand(context),
   },
+  import: {
+    summary: 'Translates the configuration of another gateway.',
+    load: async () => (await import('./commands/import.ts')).importCommand(),
+  },
   system: {
     summary: 'Shows the health, traffic and replicas of the gateway.',
     load: async (context) => (await import('./commands/system.ts')).systemCommand(context),
