@@ -4,9 +4,11 @@ import { colored, Table } from '../output/table.ts';
 import { countText } from '../output/words.ts';
 import { type Finding, findingsByText } from './findings.ts';
 import type { LitellmImport } from './import-litellm.ts';
+import type { TokenImport } from './import-tokens.ts';
 
 /** The list for people. It has no secret. */
-export function importText({ counts, variables, modelNames, notes, left }: LitellmImport): string {
+export function importText(imported: LitellmImport, tokens?: TokenImport): string {
+  const { counts, variables, modelNames } = imported;
   const { models, taken, pools, accounts } = counts;
   const head = `${taken} of ${countText(models, 'model')} taken: ${countText(pools, 'pool')}, ${countText(accounts, 'account')}.\n`;
   const set = new Table<(typeof variables)[number]>({
@@ -19,22 +21,30 @@ export function importText({ counts, variables, modelNames, notes, left }: Litel
   });
   return [
     head,
+    tokens === undefined ? '' : tokensText(tokens),
     section('Set before you start the gateway', variables.length === 0 ? '' : set.linesOf(variables)),
     section('What clients send', modelNames.length === 0 ? '' : names.linesOf(modelNames)),
-    section('Taken, with a remark', findingsText(notes)),
-    section('Left out', findingsText(left)),
+    section('Taken, with a remark', findingsText([...imported.notes, ...(tokens?.notes ?? [])])),
+    section('Left out', findingsText([...imported.left, ...(tokens?.left ?? [])])),
   ].join('');
 }
 
 /** The same for programs. */
-export function importDocument({ counts, variables, modelNames, notes, left }: LitellmImport): Plain {
+export function importDocument(
+  { counts, variables, modelNames, notes, left }: LitellmImport,
+  tokens?: TokenImport,
+): Plain {
   return {
-    counts: { ...counts },
+    counts: { ...counts, ...tokens?.counts },
     variables: variables.map(({ name, valueAt = null }) => ({ name, valueAt })),
     modelNames: modelNames.map(({ from, to }) => ({ from, to })),
-    notes: notes.map(({ place, text }) => ({ place, text })),
-    left: left.map(({ place, text }) => ({ place, text })),
+    notes: [...notes, ...(tokens?.notes ?? [])].map(({ place, text }) => ({ place, text })),
+    left: [...left, ...(tokens?.left ?? [])].map(({ place, text }) => ({ place, text })),
   };
+}
+
+function tokensText({ counts: { keys, issued, teams, groups } }: TokenImport): string {
+  return `${issued} of ${countText(keys, 'key')} and ${groups} of ${countText(teams, 'team')} taken. Keys get new tokens.\n`;
 }
 
 function section(title: string, lines: string): string {
