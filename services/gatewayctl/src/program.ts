@@ -100,6 +100,10 @@ const groups: Readonly<Record<string, Group>> = {
     summary: 'Translates the configuration of another gateway.',
     load: async () => (await import('./commands/import.ts')).importCommand(),
   },
+  shadow: {
+    summary: 'Compares the answers of another gateway with those of this one.',
+    load: async (context) => (await import('./commands/shadow.ts')).shadowCommand(context),
+  },
   system: {
     summary: 'Shows the health, traffic and replicas of the gateway.',
     load: async (context) => (await import('./commands/system.ts')).systemCommand(context),

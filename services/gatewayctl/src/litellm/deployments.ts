@@ -165,7 +165,9 @@ function addressOf(given: InputValue, { baseUrl, path = '' }: Provider): Address
   }
   const isAzure = path === '/openai/v1';
   if (!isAzure && (url.search !== '' || url.hash !== '')) return { reason: 'Its api_base has a query.' };
-  const kept = isAzure ? '' : url.pathname.replace(/\/+$/, '').replace(/\/(messages|responses|chat\/completions)$/, '');
+  const kept = isAzure
+    ? ''
+    : url.pathname.replace(/(?<!\/)\/+$/, '').replace(/\/(messages|responses|chat\/completions)$/, '');
   return { baseUrl: `${url.origin}${withEnd(kept, path)}`, variables: [] };
 }
 

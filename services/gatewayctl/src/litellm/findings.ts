@@ -10,7 +10,7 @@ export interface Finding {
   readonly text: string;
 }
 
-/** What becomes of each value of the input. */
+/** Collects which values of the input are taken, which are left, and why. */
 export class Findings {
   readonly #taken = new Set<string>();
   readonly #left = new Map<string, readonly string[]>();

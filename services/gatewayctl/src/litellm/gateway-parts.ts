@@ -10,7 +10,7 @@ export interface ImportedPool {
   readonly accounts: readonly ImportedAccount[];
   /** The ids of its models, without patterns. */
   readonly models: readonly string[];
-  /** Ids that belong to the pool while the list of the provider is unknown. Undefined: the default. */
+  /** Ids of the pool while the provider's list is unknown. Undefined: the default. */
   readonly modelPatterns: readonly string[] | undefined;
   /** Models that may support no reasoning effort. */
   readonly modelsWithoutEffort: readonly string[];

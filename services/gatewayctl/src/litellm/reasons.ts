@@ -1,4 +1,4 @@
-import type { Path } from './findings.ts';
+type Path = readonly PropertyKey[];
 
 /** Why a part of a LiteLLM file is left, and what to do instead. */
 export function reasonOf(path: Path): string {
