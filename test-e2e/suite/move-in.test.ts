@@ -5,6 +5,7 @@ import { GroupService } from '@gateway/proto/admin/v1/group_service_pb.js';
 import { TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { programOf } from '@gateway/testkit';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { z } from 'zod';
 import { chat } from '../client/chat.ts';
 import { adminClient } from '../client/operator.ts';
 import { type AllInOneTopology, startAllInOne } from '../topologies/all-in-one.ts';
@@ -94,4 +95,54 @@ describe('a gateway with an imported configuration', () => {
   it('has no secret of the old configuration in its file', async () => {
     expect(await readFile(gateway.gatewayFile, 'utf8')).not.toContain('sk-in-the-file');
   });
+});
+
+describe('gatewayctl shadow between two gateways', () => {
+  let other: AllInOneTopology;
+  let gateway: AllInOneTopology;
+  beforeAll(async () => {
+    [other, gateway] = await Promise.all([startAllInOne('shadow-from'), startAllInOne('shadow-to')]);
+  });
+  afterAll(async () => {
+    await Promise.all([other, gateway].map((each) => each?.[Symbol.asyncDispose]()));
+  });
+
+  async function shadow(...args: readonly string[]) {
+    const [from, to] = await Promise.all(
+      [other, gateway].map(({ operator }) => operator.issue({ kind: TokenKind.SERVICE, label: 'shadow' })),
+    );
+    const keys = { SHADOW_FROM_KEY: from?.tokenText ?? '', GATEWAY_TOKEN: to?.tokenText ?? '' };
+    return await gatewayctl(['shadow', '--from', other.baseUrl, '--to', gateway.baseUrl, ...args], keys);
+  }
+
+  it('finds the answers to its own requests alike', async () => {
+    const { exitCode, stdout, stderr } = await shadow();
+    expect([exitCode, stderr]).toEqual([0, '']);
+    expect(stdout).toContain('10 requests compared: 10 alike, 0 different. 1 got an error from both.\n');
+  });
+
+  it('finds a stream that breaks off, usage that is missing, and a model that is not offered', async () => {
+    const { faults } = gateway.simulator;
+    faults.add({ path: '/v1/messages', fault: { kind: 'usage_missing' } });
+    faults.add({ path: '/v1/responses', fault: { kind: 'end', afterEvents: 5 } });
+    const { exitCode, stdout } = await shadow('-o', 'json', '--models', 'no-such-model=claude-haiku-4-5');
+    faults.clear();
+    expect(exitCode).toBe(1);
+    const kinds = Object.fromEntries(
+      shadowSchema
+        .parse(JSON.parse(stdout))
+        .results.map(({ name, differences }) => [name, [...new Set(differences.map(({ kind }) => kind))]]),
+    );
+    expect(kinds).toMatchObject({
+      messages: expect.arrayContaining(['usage']),
+      responses: expect.arrayContaining(['events']),
+      'unknown-model': expect.arrayContaining(['status']),
+      models: [],
+      'count-tokens': [],
+    });
+  });
+});
+
+const shadowSchema = z.object({
+  results: z.array(z.object({ name: z.string(), differences: z.array(z.object({ kind: z.string() })) })),
 });

@@ -24,7 +24,7 @@ const others = [
   ...['config show', 'config check', 'system status', 'system replicas', 'operator list', 'audit list'],
   ...['group list', 'group show', 'alert list', 'alert test', 'person list', 'person show', 'token print'],
   // They use no database.
-  ...['import litellm'],
+  ...['import litellm', 'shadow'],
   // They have suites of their own, with a database to migrate, usage to repair, and people.
   ...['migrate', 'usage reconcile', 'usage replay-dead-letters'],
   ...['person end-sessions', 'person disable', 'person enable'],

@@ -5,16 +5,22 @@ import { ConfigError } from './env-reader.ts';
  * Parses a text as a YAML document and as data, in time linear in its length.
  * @throws one ConfigError with every problem, by line and column; no problem repeats a line of the
  *   text.
+ * @param options.mergeKeys whether `<<` takes over the members of another map, as in YAML 1.1.
  */
 export function parseYaml(
   text: string,
   path: string,
-  { version = '1.2' }: { readonly version?: '1.1' | '1.2' } = {},
+  { mergeKeys = false }: { readonly mergeKeys?: boolean } = {},
 ): { readonly document: Document.Parsed; readonly value: unknown } {
   const lines = new LineCounter();
   // Pretty errors quote the line in question, which may contain a credential. The parser's own
   // check for repeated keys takes quadratic time.
-  const document = parseDocument(text, { version, lineCounter: lines, prettyErrors: false, uniqueKeys: false });
+  const document = parseDocument(text, {
+    merge: mergeKeys,
+    lineCounter: lines,
+    prettyErrors: false,
+    uniqueKeys: false,
+  });
   const refused = document.errors.map(({ pos, message }) => ({ at: pos[0], message: withoutQuotedSource(message) }));
   const problems = refused.length > 0 ? refused : badKeys(document);
   if (problems.length > 0) {

@@ -37,8 +37,8 @@ export interface ModelName {
  * @throws ConfigError with file, line and column, if the text is no YAML.
  */
 export function importLitellm(text: string, name: string): LitellmImport {
-  // Python's YAML is version 1.1, which has merge keys.
-  const { value } = parseYaml(text, name, { version: '1.1' });
+  // Python's YAML has merge keys.
+  const { value } = parseYaml(text, name, { mergeKeys: true });
   const findings = new Findings();
   const root = new InputValue(value, findings);
   if (!isMap(value)) throw new ConfigError([`${name}:1:1: it is no configuration of LiteLLM: the file is not a map.`]);
