@@ -144,6 +144,12 @@ describe('gatewayctl shadow', () => {
   it.each([
     ['no other gateway', keys, [], /--from/],
     ['no key of the other', { GATEWAY_TOKEN: 'x' }, ['--from', 'http://a'], /SHADOW_FROM_KEY is not set/],
+    [
+      'a key of two lines',
+      { ...keys, SHADOW_FROM_KEY: 'sk-a\nsk-b' },
+      ['--from', 'http://a'],
+      /SHADOW_FROM_KEY has (?!.*sk-)/,
+    ],
     ['no token', { SHADOW_FROM_KEY: 'x', HOME: '/nowhere' }, ['--from', 'http://a'], /GATEWAY_TOKEN/],
     ['a wrong pair of names', keys, ['--from', 'http://a', '--models', 'x'], /old=new/],
   ])('does nothing with %s', async (_what, env, args, expected) => {

@@ -66,15 +66,25 @@ async function requestsOf({ requests: file }: ShadowFlags): Promise<readonly Sha
 async function sidesOf(flags: ShadowFlags, env: Environment): Promise<{ readonly from: Side; readonly to: Side }> {
   if (flags.from === undefined) throw new UsageError('name the other gateway with --from.');
   const { personToken, readGatewayUrl } = await import('../connection/person-session.ts');
-  const { fromKey, ownToken } = readSettings(env, (reader) => ({
-    fromKey: reader.required('SHADOW_FROM_KEY', 'It is a key of the other gateway.', 'sk-…'),
-    ownToken: reader.optional('GATEWAY_TOKEN'),
-  }));
+  const { fromKey, ownToken } = readSettings(env, (reader) => {
+    const keys = {
+      fromKey: reader.required('SHADOW_FROM_KEY', 'It is a key of the other gateway.', 'sk-…'),
+      ownToken: reader.optional('GATEWAY_TOKEN'),
+    };
+    // The error of a header that can't be sent would repeat the key.
+    if (!isKey(keys.fromKey)) reader.problem('SHADOW_FROM_KEY has spaces or other characters that no key has.');
+    if (!isKey(keys.ownToken)) reader.problem('GATEWAY_TOKEN has spaces or other characters that no token has.');
+    return keys;
+  });
   const url = flags.to ?? readGatewayUrl(env);
   return {
     from: { url: flags.from, key: fromKey },
     to: { url, key: ownToken ?? (await personToken(env, url).catch(() => Promise.reject(noToken))) },
   };
+}
+
+function isKey(text = ''): boolean {
+  return /^[\x21-\x7e]*$/.test(text);
 }
 
 const noToken = new UsageError('set GATEWAY_TOKEN to a token of this gateway, or sign in: gatewayctl login --person.');
