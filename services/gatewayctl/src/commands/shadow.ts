@@ -107,7 +107,7 @@ function namesOf(pairs: readonly string[]): ReadonlyMap<string, string> {
   );
 }
 
-/** The first Ctrl-C ends the requests, and prints what was compared. The second ends the process. */
+/** The first Ctrl-C ends the requests, and the report follows. The second ends the process. */
 function stopOnSignal(): Disposable & { readonly signal: AbortSignal } {
   const controller = new AbortController();
   const stop = () => {

@@ -1,7 +1,10 @@
 /** What an answer consists of: the types at each path. `choices[].message.content` is a string. */
 export type Shape = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** The joint shape of values. Lists have one path for all items; items with a `type`, one for each. */
+/**
+ * The joint shape of values. All items of a list have one path; if they have a `type`, one for each
+ * type.
+ */
 export function shapeOf(values: readonly unknown[]): Shape {
   const shape = new Map<string, Set<string>>();
   const visit = (value: unknown, path: string): void => {
