@@ -2,7 +2,7 @@ import { promtool } from '@gateway/testkit';
 import { describe, expect, it } from 'vitest';
 import { chat } from '../client/chat.ts';
 import { head, RawConnection } from '../client/raw-http.ts';
-import { messagesBody, relay, responsesBody } from '../client/relay.ts';
+import { countBody, messagesBody, relay, responsesBody } from '../client/relay.ts';
 import { issueToken } from '../client/tokens.ts';
 import { type Family, familiesOf, readExposition } from '../observability/exposition.ts';
 import { readMetricReference } from '../observability/metric-reference.ts';
@@ -86,7 +86,7 @@ async function madeUp(gateway: TrafficTarget, token: string, names: readonly str
         () =>
           relay(gateway, token, {
             path: '/v1/messages/count_tokens',
-            body: messagesBody(`claude-${text}`, text),
+            body: countBody(`claude-${text}`, text),
             headers,
           }),
         () => relay(gateway, token, { path: '/v1/responses', body: responsesBody(text, text), headers }),

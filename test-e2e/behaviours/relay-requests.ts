@@ -13,7 +13,7 @@ import {
   spaces,
   topLevelMembers,
 } from '../client/raw-json.ts';
-import { messagesBody, relay, relayHeaders, responsesBody } from '../client/relay.ts';
+import { countBody, messagesBody, relay, relayHeaders, responsesBody } from '../client/relay.ts';
 import { issueToken } from '../client/tokens.ts';
 import type { Topology } from '../topologies/topology.ts';
 
@@ -73,13 +73,16 @@ export function relayRequestsBehaviour(gateway: () => Topology): void {
       );
     });
 
-    it.each(['/v1/messages', '/v1/messages/count_tokens'] as const)(
+    it.each([
+      ['/v1/messages', ['"stream":true,"max_tokens":7,', ',"stream":false', ', "max_tokens":8']],
+      ['/v1/messages/count_tokens', ['"system":"x",', ',"system":"y"', ', "system":"z"']],
+    ] as const)(
       'has every repeated model replaced on %s, and the last of each key counts',
-      async (path) => {
+      async (path, [first, second, third]) => {
         const messages = '"messages":[{"role":"user","content":"hello"}]';
         const bodyWith = (other: string, wanted: string) =>
-          `{ "model": ${other},"m\u006fdel":${wanted},"stream":true,"max_tokens":7, ${messages},` +
-          `"stream":false,"\u006dodel" : ${other}, "max_tokens":8,"model":${wanted}}`;
+          `{ "model": ${other},"m\u006fdel":${wanted},${first} ${messages}${second},` +
+          `"\u006dodel" : ${other}${third},"model":${wanted}}`;
         const { status, text } = await relay(gateway(), token, {
           path,
           body: bodyWith('"gpt-nowhere"', requestedModel),
@@ -154,7 +157,7 @@ export function relayRequestsBehaviour(gateway: () => Topology): void {
 
     it.each([
       { path: '/v1/messages?beta=true', make: messagesBody, model: 'gateway/bytes' },
-      { path: '/v1/messages/count_tokens?beta=true&x=%00', make: messagesBody, model: 'gateway/bytes' },
+      { path: '/v1/messages/count_tokens?beta=true&x=%00', make: countBody, model: 'gateway/bytes' },
       { path: '/v1/responses?client_version=1', make: responsesBody, model: 'gpt-bytes' },
     ])('is answered on $path as without the query', async ({ path, make, model }) => {
       const response = await fetch(`${gateway().baseUrl}${path}`, {

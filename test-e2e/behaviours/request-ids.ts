@@ -3,7 +3,7 @@ import OpenAI from 'openai';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { chat } from '../client/chat.ts';
 import { head, RawConnection } from '../client/raw-http.ts';
-import { messagesBody, relay, responsesBody } from '../client/relay.ts';
+import { countBody, messagesBody, relay, responsesBody } from '../client/relay.ts';
 import { anthropicClient, openAiClient, rejectionOf } from '../client/sdk-clients.ts';
 import { issueToken } from '../client/tokens.ts';
 import { gatewayctl } from '../topologies/gateway-process.ts';
@@ -76,7 +76,7 @@ export function requestIdsBehaviour(gateway: () => Topology): void {
       const requests = [
         { path: '/v1/messages', body: messagesBody('claude-sonnet-5', 'hello') },
         { path: '/v1/messages', body: messagesBody('claude-sonnet-5', 'hello', { stream: true }) },
-        { path: '/v1/messages/count_tokens', body: messagesBody('claude-sonnet-5', 'hello') },
+        { path: '/v1/messages/count_tokens', body: countBody('claude-sonnet-5', 'hello') },
         { path: '/v1/responses', body: responsesBody('gpt-5.5', 'hello') },
       ] as const;
       for (const request of requests) {

@@ -43,6 +43,11 @@ export function messagesBody(model: string, text: string, more: Readonly<Record<
   return { model, max_tokens: 1_000, messages: [{ role: 'user', content: text }], ...more };
 }
 
+/** The same for a count, which takes no `max_tokens`. */
+export function countBody(model: string, text: string) {
+  return { model, messages: [{ role: 'user', content: text }] };
+}
+
 /** A Responses body with one user message. */
 export function responsesBody(model: string, text: string, more: Readonly<Record<string, unknown>> = {}) {
   return {

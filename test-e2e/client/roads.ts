@@ -1,7 +1,7 @@
 import type { Road } from '../topologies/failing-accounts.ts';
 import type { Topology } from '../topologies/topology.ts';
 import { type ChatAnswer, chat } from './chat.ts';
-import { messagesBody, relay, responsesBody } from './relay.ts';
+import { countBody, messagesBody, relay, responsesBody } from './relay.ts';
 
 export interface RoadRequest {
   readonly road: Road | 'count-tokens';
@@ -32,7 +32,7 @@ export function ask(
         headers,
       });
     case 'count-tokens':
-      return relay(gateway, token, { path: '/v1/messages/count_tokens', body: messagesBody(model, text), headers });
+      return relay(gateway, token, { path: '/v1/messages/count_tokens', body: countBody(model, text), headers });
     default: {
       const messages = [{ role: 'user', content: text }];
       return chat(gateway, token, { model, messages, stream: true }, { headers });

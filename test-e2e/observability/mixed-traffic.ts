@@ -4,7 +4,7 @@ import type { FaultScript } from '@gateway/simulator';
 import { roomMs } from '@gateway/testkit/room';
 import { chat } from '../client/chat.ts';
 import { head, RawConnection } from '../client/raw-http.ts';
-import { messagesBody, relay, relayHeaders, responsesBody } from '../client/relay.ts';
+import { countBody, messagesBody, relay, relayHeaders, responsesBody } from '../client/relay.ts';
 import { issueToken, revokeToken } from '../client/tokens.ts';
 import type { Topology } from '../topologies/topology.ts';
 
@@ -38,7 +38,7 @@ const scenes: Readonly<Record<string, Scene>> = {
       messages(gateway, token, messagesBody(models.messages, '#cached 7 #written 3 hello')),
       messages(gateway, token, messagesBody(models.messages, '#long 200', { stream: true })),
       relay(gateway, token, { path: '/v1/responses', body: responsesBody(models.responses, 'hello') }),
-      relay(gateway, token, { path: '/v1/messages/count_tokens', body: messagesBody(models.messages, 'hello') }),
+      relay(gateway, token, { path: '/v1/messages/count_tokens', body: countBody(models.messages, 'hello') }),
       get(gateway, token, '/v1/models'),
       get(gateway, token, '/v1/usage'),
     ]),

@@ -18,11 +18,8 @@ export function checkRequest(
   purpose: 'generate' | 'count_tokens',
 ): MessagesRequest {
   if (headers['anthropic-version'] === undefined) throw invalidRequest('anthropic-version: header is required');
-  const parsed = parseRequest(
-    headers['anthropic-beta'] === undefined ? strictSchema : requestSchema,
-    body,
-    textOfIssue,
-  );
+  const schema = headers['anthropic-beta'] === undefined ? strictSchemas[purpose] : requestSchema;
+  const parsed = parseRequest(schema, body, textOfIssue);
   if ('issue' in parsed) throw invalidRequest(`${pathOf(parsed.issue)}: ${parsed.issue.message}`);
   const { request } = parsed;
   if (!models.includes(request.model)) throw new ProviderRefusal({ status: 404, message: `model: ${request.model}` });
@@ -166,11 +163,24 @@ const members = {
 
 const requestSchema = z.looseObject(members);
 
-const strictSchema = z.strictObject({
-  ...members,
-  ...unchecked('cache_control', 'container', 'diagnostics', 'inference_geo', 'metadata', 'service_tier', 'speed'),
-  ...unchecked('temperature', 'top_k', 'top_p', 'user_profile_id', 'workspace_id'),
-});
+const uncheckedOfBoth = unchecked('cache_control', 'diagnostics', 'speed', 'user_profile_id', 'workspace_id');
+const notCounted = z.never('Extra inputs are not permitted').optional();
+
+/** A count takes no members that concern only the answer. */
+const strictSchemas = {
+  generate: z.strictObject({
+    ...members,
+    ...uncheckedOfBoth,
+    ...unchecked('container', 'inference_geo', 'metadata', 'service_tier', 'temperature', 'top_k', 'top_p'),
+  }),
+  count_tokens: z.strictObject({
+    ...members,
+    ...uncheckedOfBoth,
+    max_tokens: notCounted,
+    stop_sequences: notCounted,
+    stream: notCounted,
+  }),
+};
 
 /** The first characters of each image format in base64. */
 const imageStarts: Readonly<Record<string, string>> = {

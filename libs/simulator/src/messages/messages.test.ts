@@ -96,6 +96,18 @@ describe('input tokens', () => {
     expect(message.usage.input_tokens).toBe(26);
   });
 
+  it.each([{ max_tokens: 10 }, { stream: true }, { stop_sequences: ['x'] }, { temperature: 1 }])(
+    'are not counted for a request with %j, which concerns the answer',
+    async (more) => {
+      const body = { model: 'claude-haiku-4-5', messages: [user('hello')], ...more };
+      const { error } = await readJson(post(`${simulator.url}/v1/messages/count_tokens`, body));
+      expect(error).toEqual({
+        type: 'invalid_request_error',
+        message: `${Object.keys(more)[0]}: Extra inputs are not permitted`,
+      });
+    },
+  );
+
   it('are reported as written to and read from the cache as asked', async () => {
     const messages = [user(`#written 40 #cached 60 ${'x'.repeat(400)}`)];
     const { usage } = await readJson(postMessages(simulator, { messages, stream: false }, { account: 'c1' }));
