@@ -1,4 +1,4 @@
-import { asObject, type JsonObject } from '@gateway/json';
+import { asArray, asObject, type JsonObject } from '@gateway/json';
 import { EventStream } from '../answer/event-stream.ts';
 import { reasoningTokensOf, tokensOf } from '../answer/plan-answer.ts';
 import type { ProviderError } from '../provider-request.ts';
@@ -109,13 +109,19 @@ function responseObject(answer: Answer, state: ResponseState): JsonObject {
     temperature: 1,
     text: { format: { type: 'text' }, verbosity: 'medium', ...asObject(request.text) },
     tool_choice: request.tool_choice ?? 'auto',
-    tools: request.tools ?? [],
+    tools: asArray(request.tools).map(withDefaults),
     top_logprobs: 0,
     top_p: 1,
     truncation: request.truncation ?? 'disabled',
     usage: isAtEnd(state) ? usageObject(answer) : null,
     user: request.user ?? null,
   };
+}
+
+/** The provider repeats a function with the members that a request may leave out. */
+function withDefaults(tool: unknown): unknown {
+  const given = asObject(tool);
+  return given?.type === 'function' ? { strict: true, description: null, parameters: null, ...given } : tool;
 }
 
 /** The completed response. */

@@ -107,6 +107,19 @@ describe('a whole response', () => {
     expect(JSON.parse(response.output_text)).toEqual({ city: 'city' });
   });
 
+  it('repeats functions with the members that the request left out, and other tools as they are', async () => {
+    const search = { type: 'web_search' };
+    const { tools } = await readJson(
+      postResponses(simulator, {
+        input: 'Hi',
+        stream: false,
+        tools: [{ type: 'function', name: 'now' }, weather, search],
+      }),
+    );
+    const absent = { strict: true, description: null, parameters: null };
+    expect(tools).toEqual([{ type: 'function', name: 'now', ...absent }, { description: null, ...weather }, search]);
+  });
+
   it('answers from what the tools returned', async () => {
     const response = await client.responses.create({
       model: 'gpt-5.5',
