@@ -23,7 +23,7 @@ order: 81
 
 Others also publish suites that test gateways, providers and their clients. This page has their results for this
 gateway, in one process, with the simulated provider. [Conformance](conformance.md) has those of our own rules. The
-command installs pinned versions from npm and PyPI into a cache, and takes a minute when it has them:
+command installs pinned versions from npm, PyPI and GitHub into a cache, and takes some minutes when it has them:
 
 \`\`\`sh no-run="installs the suites, and starts a real gateway"
 npm run conformance:others
@@ -38,7 +38,14 @@ check that has one.
 function table(suites: readonly SuiteReport[]): string {
   const rows = suites.map(({ name, from, packages, kept, skipped, failed }) => {
     const [version = ''] = Object.values(packages);
-    return [name, version, from, kept, skipped.flatMap(({ checks }) => checks).length, failed.length];
+    return [
+      name,
+      from === 'GitHub' ? version.slice(0, 12) : version,
+      from,
+      kept,
+      skipped.flatMap(({ checks }) => checks).length,
+      failed.length,
+    ];
   });
   return [['suite', 'version', 'from', 'kept', 'explained', 'failed'], Array(6).fill('---'), ...rows]
     .map((cells) => `| ${cells.join(' | ')} |`)

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
@@ -25,6 +25,24 @@ export async function pythonEnvironment(
   await execute('python3', ['-m', 'venv', folder], { timeout: installTimeoutMs });
   await execute(pythonIn(folder), ['-m', 'pip', 'install', '--quiet', ...requirements], { timeout: installTimeoutMs });
   await writeFile(stamp, wanted);
+  return folder;
+}
+
+/**
+ * The folder with the sources of a package, which also have its tests.
+ * @param environment a Python environment: the sources are kept in it
+ * @throws Error of pip or tar.
+ */
+export async function sourcesOf(name: string, version: string, environment: string): Promise<string> {
+  const folder = join(environment, 'sources', `${name}-${version}`);
+  if ((await stat(folder).catch(() => undefined)) !== undefined) return folder;
+  const [parent, unpacked] = [join(folder, '..'), `${folder}.new`];
+  const download = ['download', '--quiet', '--no-deps', '--no-binary', name, '--dest', parent, `${name}==${version}`];
+  await execute(pythonIn(environment), ['-m', 'pip', ...download], { timeout: installTimeoutMs });
+  await mkdir(unpacked, { recursive: true });
+  const unpack = ['-xzf', `${folder}.tar.gz`, '-C', unpacked, '--strip-components', '1'];
+  await execute('tar', unpack, { timeout: installTimeoutMs });
+  await rename(unpacked, folder);
   return folder;
 }
 

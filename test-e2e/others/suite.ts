@@ -4,6 +4,8 @@ import { z } from 'zod';
 export interface Place {
   /** The folder with the suite's packages: `node_modules`, or a Python environment. */
   readonly installed: string;
+  /** The files of its repository, if it has one. */
+  readonly repository?: string;
   /** An empty folder. */
   readonly home: string;
   readonly url: string;
@@ -14,8 +16,11 @@ export interface Place {
 /** What others wrote to test gateways or providers, and what of it can't apply to this gateway. */
 export interface Suite {
   readonly name: string;
-  readonly from: 'npm' | 'PyPI';
-  /** Exact versions; the first is the suite's own. */
+  readonly from: 'npm' | 'PyPI' | 'GitHub';
+  /**
+   * Exact versions; the first is the suite's own. On GitHub that is a repository and its commit,
+   * beside at most one package of npm.
+   */
   readonly packages: Readonly<Record<string, string>>;
   /** What runs and how, for the page. */
   readonly how: string;
@@ -41,7 +46,7 @@ const explainedChecks = z.strictObject({ why: z.string(), checks: z.array(z.stri
 
 export const suiteReport = z.strictObject({
   name: z.string(),
-  from: z.enum(['npm', 'PyPI']),
+  from: z.enum(['npm', 'PyPI', 'GitHub']),
   packages: z.record(z.string(), z.string()),
   how: z.string(),
   kept: z.int(),
