@@ -1,7 +1,7 @@
 import type { FaultScript } from '@gateway/simulator';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { askAgain, withoutIds } from '../client/provider-record.ts';
-import { messagesBody, relay, responsesBody } from '../client/relay.ts';
+import { messagesBodies, messagesBody, relay, responsesBody } from '../client/relay.ts';
 import { issueToken } from '../client/tokens.ts';
 import type { Topology } from '../topologies/topology.ts';
 
@@ -118,7 +118,7 @@ export function relayFailuresBehaviour(gateway: () => Topology): void {
         // For faults of the provider, three accounts are tried.
         const times = status < 500 ? 1 : 3;
         gateway().simulator.faults.add({ path, times, fault: { kind: 'status', status, body: error } });
-        const answer = await relay(gateway(), token, { path, body: messagesBody('gateway/worded', 'Hi') });
+        const answer = await relay(gateway(), token, { path, body: messagesBodies[path]('gateway/worded', 'Hi') });
         expect(answer.status).toBe(status);
         expect(answer.text).not.toMatch(/4711|\d{4,}/);
         expect(answer.json).toMatchObject({ error: { type: 'api_error', code: 'subscription_upstream_error' } });

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { lastRequestTo } from '../client/provider-record.ts';
-import { countBody, messagesBody, relay, responsesBody } from '../client/relay.ts';
+import { messagesBodies, relay, responsesBody } from '../client/relay.ts';
 import { issueToken } from '../client/tokens.ts';
 import type { Topology } from '../topologies/topology.ts';
 
@@ -36,8 +36,6 @@ const versions: readonly (readonly [string, Record<string, string>, { version: s
   ],
 ];
 
-const bodies = { '/v1/messages': messagesBody, '/v1/messages/count_tokens': countBody };
-
 /** The headers of a relayed request that reach the provider. @see spec "Versioning" */
 export function relayHeadersBehaviour(gateway: () => Topology): void {
   describe('the headers of a relayed request', () => {
@@ -48,7 +46,7 @@ export function relayHeadersBehaviour(gateway: () => Topology): void {
 
     describe.each(['/v1/messages', '/v1/messages/count_tokens'] as const)('on %s', (path) => {
       it.each(versions)('are %s, in both spellings, and no other', async (_what, given, { version, beta }) => {
-        const body = bodies[path]('gateway/bytes', 'hello');
+        const body = messagesBodies[path]('gateway/bytes', 'hello');
         const { status } = await relay(gateway(), token, { path, body, headers: { ...strangers, ...given } });
         expect(status).toBe(200);
         const { headers } = lastRequestTo(gateway().simulator, 'bytes-a', path);

@@ -48,6 +48,9 @@ export function countBody(model: string, text: string) {
   return { model, messages: [{ role: 'user', content: text }] };
 }
 
+/** By the path of the Messages endpoints. */
+export const messagesBodies = { '/v1/messages': messagesBody, '/v1/messages/count_tokens': countBody } as const;
+
 /** A Responses body with one user message. */
 export function responsesBody(model: string, text: string, more: Readonly<Record<string, unknown>> = {}) {
   return {
