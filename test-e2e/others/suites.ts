@@ -6,6 +6,7 @@ import { providerDocuments } from './provider-documents.ts';
 import { pythonIn } from './python-environment.ts';
 import { finding, markedLines, runProgram } from './run-program.ts';
 import { sdkTests } from './sdk-tests.ts';
+import { sentRequests } from './sent-requests.ts';
 import type { Finding, OthersReport, Place, Suite } from './suite.ts';
 
 const python = join(import.meta.dirname, 'python');
@@ -133,6 +134,7 @@ export const suites: readonly Suite[] = [
   langChain,
   ...sdkTests,
   providerDocuments,
+  sentRequests,
 ];
 
 export const leftOut: OthersReport['leftOut'] = [

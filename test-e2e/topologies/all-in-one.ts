@@ -1,13 +1,13 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startSimulator } from '@gateway/simulator';
 import { freePorts } from '@gateway/testkit';
 import { roomMs } from '@gateway/testkit/room';
 import { createTokenText } from '@gateway/tokens';
 import { adminTokenIn, operatorByApi } from '../client/operator.ts';
-import { responsesModels, untilModelsAreKnown, writeGatewayFile } from './gateway-file.ts';
+import { untilModelsAreKnown, writeGatewayFile } from './gateway-file.ts';
 import { type RunningCommand, startGatewayctl, untilReady } from './gateway-process.ts';
+import { startSuiteSimulator } from './suite-simulator.ts';
 import { suiteSettings, type Topology, uploadSettings } from './topology.ts';
 
 export interface AllInOneTopology extends Topology {
@@ -28,7 +28,7 @@ export async function startAllInOne(
   await using stack = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), 'gateway-e2e-'));
   stack.defer(() => rm(folder, { recursive: true, force: true }));
-  const simulator = stack.use(await startSimulator({ responsesModels }));
+  const simulator = stack.use(await startSuiteSimulator(name));
   const [port, freePort] = await freePorts(2);
   const adminPort = env.ADMIN_PORT ?? freePort;
   const gatewayFile = await writeFile(folder, simulator.url);

@@ -2,13 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startSimulator } from '@gateway/simulator';
 import { freePort, type TestBackends } from '@gateway/testkit';
 import { roomMs } from '@gateway/testkit/room';
 import { forgetCertificates, useCertificates } from './certificates.ts';
-import { responsesModels, untilModelsAreKnown, writeGatewayFile } from './gateway-file.ts';
+import { untilModelsAreKnown, writeGatewayFile } from './gateway-file.ts';
 import { ownBackends } from './own-backends.ts';
 import { type RunningServices, type StartOptions, startServices } from './start-services.ts';
+import { startSuiteSimulator } from './suite-simulator.ts';
 import { suiteSettings, type Topology, uploadSettings } from './topology.ts';
 
 /**
@@ -59,7 +59,7 @@ export async function startServicesTopology(
   await using stack = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), 'gateway-e2e-'));
   stack.defer(() => rm(folder, { recursive: true, force: true }));
-  const simulator = stack.use(await startSimulator({ responsesModels }));
+  const simulator = stack.use(await startSuiteSimulator(name));
   const backends = await openBackends(stack);
   const gatewayFile = await writeFile(folder, simulator.url);
   const certificates = tls ? join(folder, 'certificates') : undefined;
