@@ -22,7 +22,10 @@ export interface NewSession extends Pick<PersonSession, 'surface' | 'client' | '
   readonly seed: string;
 }
 
-/** People, their sessions, and the personal tokens of these sessions. */
+/**
+ * People, their sessions, and the personal tokens of these sessions. Transactions write in the
+ * order of `lockOrder`.
+ */
 export class PersonStore {
   readonly #database: GatewayDatabase;
 
@@ -104,6 +107,14 @@ export class PersonStore {
         .executeTakeFirst();
       if (used.numUpdatedRows === 0n) return undefined;
       const tokenId = randomId();
+      const { sessionId: session_id, ...more } = session;
+      const { person_id } = person;
+      const row = { ...more, session_id, person_id, token_id: tokenId, hash_key_id: hash.keyId, generation };
+      const begun = await transaction
+        .insertInto('person_sessions')
+        .values({ ...row, rotated_at_ms: nowMs, created_at_ms: nowMs, ended_at_ms: null })
+        .returningAll()
+        .executeTakeFirstOrThrow();
       await transaction
         .insertInto('tokens')
         .values({
@@ -111,17 +122,10 @@ export class PersonStore {
           ...{ requests_per_minute: null, tokens_per_day: null, change_sequence: 0 },
           ...{ hash_key_id: hash.keyId, token_hash: hash.hash, created_at_ms: nowMs, expires_at_ms: expiresAtMs },
           ...{ revoked_at_ms: null, previous_hash_key_id: null, previous_token_hash: null, previous_until_ms: null },
-          ...{ group_id: person.group_id, person_id: person.person_id },
+          ...{ group_id: person.group_id, person_id },
         })
         .execute();
-      const { sessionId: session_id, ...more } = session;
-      const { person_id } = person;
-      const row = { ...more, session_id, person_id, token_id: tokenId, hash_key_id: hash.keyId, generation };
-      return await transaction
-        .insertInto('person_sessions')
-        .values({ ...row, rotated_at_ms: nowMs, created_at_ms: nowMs, ended_at_ms: null })
-        .returningAll()
-        .executeTakeFirstOrThrow();
+      return begun;
     });
   }
 
@@ -147,17 +151,23 @@ export class PersonStore {
 
   /**
    * Gives a session its next generation. The access token before stays valid until it expires.
-   * Undefined: another call was faster, or the session has ended.
+   * Undefined: another call was faster, the session has ended, or the person is disabled.
    */
   async rotate(
-    { session_id, token_id, generation: before }: PersonSession,
-    { group_id }: Person,
+    { session_id, person_id, token_id, generation: before }: PersonSession,
     { generation, hash, expiresAtMs }: SessionHash,
     { client, address }: Pick<PersonSession, 'client' | 'address'>,
     nowMs: number,
   ): Promise<PersonSession | undefined> {
     return await this.#database.transaction().execute(async (transaction) => {
-      const change_sequence = await nextSequence(transaction);
+      const person = await transaction
+        .updateTable('people')
+        .set({ last_seen_at_ms: nowMs })
+        .where('person_id', '=', person_id)
+        .where('disabled_at_ms', 'is', null)
+        .returning('group_id')
+        .executeTakeFirst();
+      if (person === undefined) return undefined;
       const rotated = await transaction
         .updateTable('person_sessions')
         .set({ generation, hash_key_id: hash.keyId, rotated_at_ms: nowMs, client, address })
@@ -167,21 +177,17 @@ export class PersonStore {
         .returningAll()
         .executeTakeFirst();
       if (rotated === undefined) return undefined;
+      const change_sequence = await nextSequence(transaction);
       await transaction
         .updateTable('tokens')
         .set({
-          ...{ change_sequence, group_id, revision: sql`revision + 1` },
+          ...{ change_sequence, group_id: person.group_id, revision: sql`revision + 1` },
           // These refer to the values before this statement.
           ...{ previous_hash_key_id: sql<string>`hash_key_id`, previous_token_hash: sql<string>`token_hash` },
           previous_until_ms: sql<number>`expires_at_ms`,
           ...{ hash_key_id: hash.keyId, token_hash: hash.hash, expires_at_ms: expiresAtMs },
         })
         .where('token_id', '=', token_id)
-        .execute();
-      await transaction
-        .updateTable('people')
-        .set({ last_seen_at_ms: nowMs })
-        .where('person_id', '=', rotated.person_id)
         .execute();
       return rotated;
     });

@@ -119,7 +119,7 @@ export function signInHandlers(parts: SignInParts): Handlers<typeof SignInServic
           return refused('replayed');
         }
         const { texts, stored } = generationOf(currentKey, seed, session.generation + 1, nowMs);
-        const rotated = await people.rotate(session, person, stored, shown, nowMs);
+        const rotated = await people.rotate(session, stored, shown, nowMs);
         if (rotated !== undefined) {
           changes.announce();
           refreshes.inc({ result: 'rotated' });

@@ -105,16 +105,17 @@ export class GroupStore {
   async delete(groupId: string): Promise<Group | undefined> {
     return await this.#database.transaction().execute(async (transaction) => {
       const change_sequence = await nextSequence(transaction);
+      const group = await transaction
+        .deleteFrom('token_groups')
+        .where('group_id', '=', groupId)
+        .returningAll()
+        .executeTakeFirst();
       await transaction
         .updateTable('tokens')
         .set({ change_sequence, group_id: null, revision: sql`revision + 1` })
         .where('group_id', '=', groupId)
         .execute();
-      return await transaction
-        .deleteFrom('token_groups')
-        .where('group_id', '=', groupId)
-        .returningAll()
-        .executeTakeFirst();
+      return group;
     });
   }
 }

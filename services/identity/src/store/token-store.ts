@@ -75,6 +75,19 @@ export interface TokenChanges {
 
 const changeSequence = 'token_changes';
 
+/**
+ * The order in which each transaction first writes to tables. Two that lock the same rows in
+ * different orders would wait for each other: Postgres ends one of them.
+ */
+export const lockOrder = [
+  'people',
+  'device_grants',
+  'person_sessions',
+  'sequences',
+  'token_groups',
+  'tokens',
+] as const satisfies readonly (keyof Database)[];
+
 /** Stores tokens, in SQLite or Postgres. */
 export class TokenStore {
   readonly #database: GatewayDatabase;
