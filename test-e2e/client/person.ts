@@ -3,10 +3,13 @@ import { createClient } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
 import { Browser, type Page } from '@gateway/admin/__fixtures__/browser';
 import { clientId, clientSecret, type SignInProvider } from '@gateway/admin/__fixtures__/sign-in-provider';
+import { PersonService } from '@gateway/proto/admin/v1/person_service_pb.js';
 import { SessionService } from '@gateway/proto/admin/v1/session_service_pb.js';
 import { roomMs } from '@gateway/testkit/room';
 import { z } from 'zod';
+import type { Topology } from '../topologies/topology.ts';
 import type { SignInTopology } from '../topologies/with-sign-in.ts';
+import { adminClient } from './operator.ts';
 
 /** The settings of a gateway whose people sign in at this provider. */
 export function signInSettings(provider: Pick<SignInProvider, 'issuer'>, consoleUrl: string) {
@@ -115,6 +118,23 @@ export async function signInPerson(
   const grant = await beginSignIn(baseUrl);
   await confirmCode(grant.verification_uri, grant.user_code, provider, name);
   return tokensIn((await pollSignIn(baseUrl, grant.device_code)).body);
+}
+
+/** An operator disables a person. */
+export async function disablePerson(gateway: Topology, name: string): Promise<void> {
+  const personId = await personIdOf(gateway, name);
+  await adminClient(PersonService, gateway).setPersonDisabled({ personId, disabled: true });
+}
+
+/** An operator ends all sessions of a person. */
+export async function endSessionsOf(gateway: Topology, name: string): Promise<void> {
+  const personId = await personIdOf(gateway, name);
+  await adminClient(PersonService, gateway).endSessions({ personId });
+}
+
+async function personIdOf(gateway: Topology, name: string): Promise<string> {
+  const { people } = await adminClient(PersonService, gateway).listPeople({ search: `${name}@` });
+  return people[0]?.personId ?? '';
 }
 
 export function tokensIn(body: unknown): PersonTokens {
