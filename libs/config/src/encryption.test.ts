@@ -1,17 +1,23 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { DecryptionError, Encryption, type Envelope, type EnvelopePlace, parseAccountKeys } from './encryption.ts';
+import { DecryptionError, type Envelope, EnvelopeEncryption, parseEncryptionKeys } from './encryption.ts';
 
 const keyText = (byte: string) => byte.repeat(64);
 
-function encryptionOf(text: string): Encryption {
-  return new Encryption(parseAccountKeys(text) ?? expect.fail('these are no keys'));
+interface Place {
+  readonly accountId: string;
+  readonly field: string;
+}
+
+function encryptionOf(text: string): EnvelopeEncryption<Place> {
+  const keys = parseEncryptionKeys(text) ?? expect.fail('these are no keys');
+  return new EnvelopeEncryption(keys, ({ accountId, field }) => [accountId, field]);
 }
 
 const first = encryptionOf(`k1:${keyText('1')}`);
 const accountId = fc.oneof(fc.string(), fc.constantFrom('p/a', 'p/b', 'p/a","credential'));
-const place: fc.Arbitrary<EnvelopePlace> = fc.record({ accountId, field: fc.constantFrom('credential', 'tokens') });
+const place: fc.Arbitrary<Place> = fc.record({ accountId, field: fc.constantFrom('credential', 'tokens') });
 const text = fc.string({ unit: 'binary', maxLength: 300 }).filter((value) => value.isWellFormed());
 
 describe('an encrypted text', () => {
@@ -59,7 +65,7 @@ describe('an encrypted text', () => {
   });
 
   it('is another one each time, and shows nothing of what is in it', () => {
-    const at: EnvelopePlace = { accountId: 'p/a', field: 'credential' };
+    const at: Place = { accountId: 'p/a', field: 'credential' };
     const envelope = Array.from({ length: 1_000 }, () => first.encrypt(at, 'sk-canary-sk-canary').text);
     expect(new Set(envelope.map((one) => one.slice(3, 19))).size).toBe(1_000);
     expect(envelope.join()).not.toContain('canary');
@@ -68,7 +74,7 @@ describe('an encrypted text', () => {
 });
 
 describe('several keys', () => {
-  const at: EnvelopePlace = { accountId: 'p/a', field: 'tokens' };
+  const at: Place = { accountId: 'p/a', field: 'tokens' };
   const both = encryptionOf(`k2:${keyText('2')},k1:${keyText('1')}`);
 
   it('decrypt what any of them encrypted, and encrypt with the first', () => {
@@ -91,7 +97,7 @@ describe('several keys', () => {
   });
 });
 
-describe('ACCOUNT_KEYS', () => {
+describe('a setting with keys', () => {
   const base64 = Buffer.alloc(32, 7).toString('base64');
 
   it.each([
@@ -100,7 +106,7 @@ describe('ACCOUNT_KEYS', () => {
     ['several, with spaces and line ends', ` b:${base64}, a:${keyText('0')}\n`, ['b', 'a']],
     ['none', '', []],
   ])('may be %s', (_what, given, ids) => {
-    expect(parseAccountKeys(given)?.map(({ id }) => id)).toEqual(ids);
+    expect(parseEncryptionKeys(given)?.map(({ id }) => id)).toEqual(ids);
   });
 
   it.each([
@@ -110,6 +116,6 @@ describe('ACCOUNT_KEYS', () => {
     ['no base64', 'a:*'],
     ['of the same id', `a:${base64},a:${keyText('1')}`],
   ])('may not be %s', (_what, given) => {
-    expect(parseAccountKeys(given)).toBeUndefined();
+    expect(parseEncryptionKeys(given)).toBeUndefined();
   });
 });

@@ -9,9 +9,9 @@ import {
   readProxies,
   readSettings,
 } from '@gateway/config';
+import { type EncryptionKey, parseEncryptionKeys } from '@gateway/config/encryption';
 import { databaseUrl } from '@gateway/database/database-url';
 import { redisSettings } from '@gateway/redis/redis-settings';
-import { type AccountKey, parseAccountKeys } from './credentials/encryption.ts';
 import { defaultRedisCommandTimeoutMs } from './store/pool-store.ts';
 
 /** Settings that a broker needs in every composition. */
@@ -49,7 +49,7 @@ export function readCredentialConfig(env: Environment) {
 }
 
 /** @throws ConfigError without a key, which says `whenMissing`. */
-export function readRequiredKeys(env: Environment, whenMissing = noKeys): readonly AccountKey[] {
+export function readRequiredKeys(env: Environment, whenMissing = noKeys): readonly EncryptionKey[] {
   const { keys } = readSettings(env, (reader) => ({ keys: keysOf(reader) }));
   if (keys.length === 0) throw new ConfigError([whenMissing]);
   return keys;
@@ -84,11 +84,11 @@ function credentialConfigOf(reader: EnvReader) {
   };
 }
 
-function keysOf(reader: EnvReader): readonly AccountKey[] {
+function keysOf(reader: EnvReader): readonly EncryptionKey[] {
   const text = reader.optional('ACCOUNT_KEYS');
   if (text === undefined) return [];
   checkNotOfDevelopment(reader, 'ACCOUNT_KEYS', text, 'Create one with: openssl rand -base64 32.');
-  const keys = parseAccountKeys(text);
+  const keys = parseEncryptionKeys(text);
   // The value is a secret, so it is not repeated.
   if (keys === undefined) reader.problem(`ACCOUNT_KEYS ${badKeys}`);
   return keys ?? [];

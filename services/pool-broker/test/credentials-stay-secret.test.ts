@@ -4,6 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Secret } from '@gateway/config';
+import { parseEncryptionKeys } from '@gateway/config/encryption';
 import { migratePostgres, openPostgres } from '@gateway/database/postgres';
 import { CredentialService, PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { openChannel } from '@gateway/rpc/grpc';
@@ -12,7 +13,7 @@ import { createTestDatabase, freePort, startRedis } from '@gateway/testkit';
 import { roomMs } from '@gateway/testkit/room';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { AccountTable } from '../src/credentials/account-table.ts';
-import { Encryption, parseAccountKeys } from '../src/credentials/encryption.ts';
+import { Encryption } from '../src/credentials/encryption.ts';
 
 const canary = 'canary';
 const key = Buffer.from(`${canary}-key-${'x'.repeat(32)}`.slice(0, 32)).toString('base64');
@@ -62,7 +63,7 @@ describe('secrets of accounts', () => {
     await using database = await createTestDatabase();
     await migratePostgres(database.url);
     await using tables = openPostgres(database.url);
-    const encryption = new Encryption(parseAccountKeys(`k1:${key}`) ?? expect.fail());
+    const encryption = new Encryption(parseEncryptionKeys(`k1:${key}`) ?? expect.fail());
     const table = new AccountTable(tables);
     const tokenUrl = `${simulator.url}/oauth/token`;
     const addStored = (name: string, refreshToken: string) => {

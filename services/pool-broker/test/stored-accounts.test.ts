@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type AccountConfig, type Credential, type GatewayConfig, Secret } from '@gateway/config';
+import type { EncryptionKey } from '@gateway/config/encryption';
 import type { GatewayDatabase } from '@gateway/database';
 import { AccountState } from '@gateway/proto/pool/v1/account_pb.js';
 import { directClient } from '@gateway/rpc';
@@ -10,7 +11,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { gatewayWith, sampleAccount } from '../src/__fixtures__/sample-gateway.ts';
 import { readCredentialConfig } from '../src/config.ts';
 import { AccountTable } from '../src/credentials/account-table.ts';
-import { type AccountKey, Encryption } from '../src/credentials/encryption.ts';
+import { Encryption } from '../src/credentials/encryption.ts';
 import { rotateKeys } from '../src/credentials/rotate-keys.ts';
 import { createPoolBrokerService } from '../src/service.ts';
 import { MemoryPoolStore } from '../src/store/memory-pool-store.ts';
@@ -36,7 +37,7 @@ async function brokerOn(
   {
     keys = keysOf('k1'),
     gateway = onlyFile,
-  }: { readonly keys?: readonly AccountKey[]; readonly gateway?: GatewayConfig } = {},
+  }: { readonly keys?: readonly EncryptionKey[]; readonly gateway?: GatewayConfig } = {},
 ) {
   const metrics = new Metrics();
   const runtime = { logger: createLogger('test', 'silent'), metrics };

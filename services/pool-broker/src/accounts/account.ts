@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
 import type { AccountConfig, Credential } from '@gateway/config';
+import { revealedJson } from '@gateway/config/encryption';
 import { matchesAnyPattern } from '@gateway/presentation/model-pattern';
 import type { Clock } from '@gateway/time';
 import { LRUCache } from 'lru-cache';
-import { revealedJson } from '../credentials/encryption.ts';
 
 /**
  * An account of a pool, as configured. Its health is stored elsewhere, because it changes and this

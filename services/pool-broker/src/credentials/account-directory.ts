@@ -1,9 +1,10 @@
 import type { AccountConfig, GatewayConfig, GatewayText } from '@gateway/config';
+import type { EncryptionKey } from '@gateway/config/encryption';
 import type { AccountUsesTable, GatewayDatabase } from '@gateway/database';
 import { accountIdOf } from '../accounts/account.ts';
 import type { RefusalReason } from '../metrics.ts';
 import { AccountTable, type StoredAccountRow, toAccountConfig, useBeside } from './account-table.ts';
-import { type AccountKey, Encryption } from './encryption.ts';
+import { Encryption } from './encryption.ts';
 import { databaseGrants, type GrantStore, grantIdOf, memoryGrants, type OAuthAccount } from './grants.ts';
 
 /** A stored account that is not used. */
@@ -41,7 +42,7 @@ export class AccountDirectory {
   #problems: ReadonlyMap<string, string> = new Map();
   #reading: Promise<unknown> = Promise.resolve();
 
-  constructor(file: GatewayConfig, keys: readonly AccountKey[], database: GatewayDatabase | undefined) {
+  constructor(file: GatewayConfig, keys: readonly EncryptionKey[], database: GatewayDatabase | undefined) {
     this.file = file;
     this.encryption = keys.length === 0 ? undefined : new Encryption(keys);
     this.stored = database && new AccountTable(database);

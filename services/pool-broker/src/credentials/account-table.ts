@@ -1,11 +1,12 @@
 import type { AccountConfig, Credential } from '@gateway/config';
+import { DecryptionError, secretText } from '@gateway/config/encryption';
 import type { AccountsTable, AccountUsesTable, Database, GatewayDatabase, StoredAccountState } from '@gateway/database';
 import { parseJson } from '@gateway/json';
 import { systemClock } from '@gateway/time';
 import type { Selectable, Transaction } from 'kysely';
 import { z } from 'zod';
 import { accountIdOf } from '../accounts/account.ts';
-import { DecryptionError, type Encryption, secretText } from './encryption.ts';
+import type { Encryption } from './encryption.ts';
 
 /** A row of the table as it is read. */
 export type StoredAccountRow = Selectable<AccountsTable>;

@@ -1,136 +1,15 @@
-import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject } from 'node:crypto';
-import { Secret } from '@gateway/config';
-import { randomBytes } from '@gateway/time';
-import { z } from 'zod';
+import { type EncryptionKey, EnvelopeEncryption } from '@gateway/config/encryption';
 
-/**
- * A key that encrypts credentials. It is kept outside the database, so that a leaked table is
- * useless.
- */
-export interface AccountKey {
-  /** Stored with everything that the key encrypted. */
-  readonly id: string;
-  readonly key: KeyObject;
-}
-
-/** The place that an envelope belongs to. It can't be decrypted for any other place. */
+/** The column of an account that an envelope belongs to. */
 export interface EnvelopePlace {
   readonly accountId: string;
   readonly field: 'credential' | 'tokens';
 }
 
-export interface Envelope {
-  readonly keyId: string;
-  readonly text: string;
-}
-
-/**
- * `unknown_key`: encrypted with a key that is not available. `damaged`: changed, or moved from
- * another place.
- */
-export class DecryptionError extends Error {
-  override readonly name = 'DecryptionError';
-  readonly reason: 'unknown_key' | 'damaged';
-
-  constructor(reason: 'unknown_key' | 'damaged') {
-    super(`The stored secret of an account cannot be decrypted: ${reason}.`);
-    this.reason = reason;
-  }
-}
-
-/**
- * Encrypts with the first of its keys and decrypts with any of them. It uses AES-256-GCM with a
- * fresh nonce for each value.
- */
-export class Encryption {
-  readonly #current: AccountKey;
-  readonly #keys: ReadonlyMap<string, AccountKey>;
-
+/** Encrypts the secrets of accounts. */
+export class Encryption extends EnvelopeEncryption<EnvelopePlace> {
   /** @throws RangeError if there is no key. */
-  constructor(keys: readonly AccountKey[]) {
-    const [current] = keys;
-    if (current === undefined) throw new RangeError('Encryption needs a key.');
-    this.#current = current;
-    this.#keys = new Map(keys.map((key) => [key.id, key]));
+  constructor(keys: readonly EncryptionKey[]) {
+    super(keys, ({ accountId, field }) => ['gateway account', accountId, field]);
   }
-
-  get currentKeyId(): string {
-    return this.#current.id;
-  }
-
-  encrypt(place: EnvelopePlace, value: unknown): Envelope {
-    const { id, key } = this.#current;
-    const nonce = randomBytes(nonceBytes);
-    const cipher = createCipheriv(algorithm, key, nonce, { authTagLength: tagBytes });
-    cipher.setAAD(associatedData(place, id));
-    const parts = [nonce, cipher.update(revealedJson(value), 'utf8'), cipher.final(), cipher.getAuthTag()];
-    return { keyId: id, text: formatPrefix + Buffer.concat(parts).toString('base64url') };
-  }
-
-  /** @throws DecryptionError */
-  decrypt<T>(place: EnvelopePlace, { keyId, text }: Envelope, schema: z.ZodType<T>): T {
-    const key = this.#keys.get(keyId);
-    if (key === undefined) throw new DecryptionError('unknown_key');
-    try {
-      return schema.parse(JSON.parse(decryptWith(key, place, text)));
-    } catch {
-      throw new DecryptionError('damaged');
-    }
-  }
-}
-
-/** JSON with every secret in plain text: use it only to encrypt or hash. */
-export function revealedJson(value: unknown): string {
-  return JSON.stringify(value, function (this: Readonly<Record<string, unknown>>, key, shown: unknown) {
-    // `shown` is the result of the secret's own toJSON.
-    const member = this[key];
-    return member instanceof Secret ? member.reveal() : shown;
-  });
-}
-
-/** A string that becomes a secret. */
-export const secretText = z.string().transform((text) => new Secret(text));
-
-/**
- * Parses keys written `id:base64` (or hex), separated by commas or line feeds, the key for new
- * credentials first; undefined when one of them does not have 32 bytes or an id repeats.
- */
-export function parseAccountKeys(text: string): readonly AccountKey[] | undefined {
-  const parts = text.split(/[,\n]/).map((part) => part.trim());
-  const keys = parts.filter((part) => part !== '').map(toAccountKey);
-  const known = keys.filter((key) => key !== undefined);
-  const isGood = known.length === keys.length && new Set(known.map(({ id }) => id)).size === keys.length;
-  return isGood ? known : undefined;
-}
-
-const algorithm = 'aes-256-gcm';
-const keyBytes = 32;
-const nonceBytes = 12;
-const tagBytes = 16;
-const formatPrefix = 'v1.';
-
-/** @throws Error for anything that was not encrypted for this place with this key. */
-function decryptWith({ id, key }: AccountKey, place: EnvelopePlace, text: string): string {
-  if (!text.startsWith(formatPrefix)) throw new Error('Its format is unknown.');
-  const encoded = text.slice(formatPrefix.length);
-  const bytes = Buffer.from(encoded, 'base64url');
-  // The decoder skips invalid characters, but an envelope must have a single spelling.
-  if (bytes.toString('base64url') !== encoded) throw new Error('Its encoding is not valid.');
-  const tagStart = bytes.length - tagBytes;
-  const decipher = createDecipheriv(algorithm, key, bytes.subarray(0, nonceBytes), { authTagLength: tagBytes });
-  decipher.setAAD(associatedData(place, id));
-  decipher.setAuthTag(bytes.subarray(tagStart));
-  return Buffer.concat([decipher.update(bytes.subarray(nonceBytes, tagStart)), decipher.final()]).toString('utf8');
-}
-
-/** JSON separates the parts whatever they contain. */
-function associatedData({ accountId, field }: EnvelopePlace, keyId: string): Buffer {
-  return Buffer.from(JSON.stringify(['gateway account', accountId, field, keyId]));
-}
-
-function toAccountKey(part: string): AccountKey | undefined {
-  const [, id, secret] = /^([A-Za-z0-9_-]{1,32}):([A-Za-z0-9+/_-]+={0,2})$/.exec(part) ?? [];
-  if (id === undefined || secret === undefined) return undefined;
-  const bytes = Buffer.from(secret, /^[0-9a-f]{64}$/i.test(secret) ? 'hex' : 'base64');
-  return bytes.length === keyBytes ? { id, key: createSecretKey(bytes) } : undefined;
 }

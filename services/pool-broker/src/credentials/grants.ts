@@ -1,11 +1,12 @@
 import { hash } from 'node:crypto';
 import type { OAuthCredential } from '@gateway/config';
+import { revealedJson, secretText } from '@gateway/config/encryption';
 import { type GatewayDatabase, isPostgres } from '@gateway/database';
 import { systemClock } from '@gateway/time';
 import { sql } from 'kysely';
 import { z } from 'zod';
 import type { Account } from '../accounts/account.ts';
-import { type Encryption, revealedJson, secretText } from './encryption.ts';
+import type { Encryption } from './encryption.ts';
 
 /** An account that obtains access tokens with a refresh token. */
 export interface OAuthAccount extends Pick<Account, 'id' | 'pool'> {

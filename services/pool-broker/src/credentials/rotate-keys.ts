@@ -1,7 +1,8 @@
+import type { Envelope } from '@gateway/config/encryption';
 import type { GatewayDatabase } from '@gateway/database';
 import { sql } from 'kysely';
 import { z } from 'zod';
-import type { Encryption, Envelope, EnvelopePlace } from './encryption.ts';
+import type { Encryption, EnvelopePlace } from './encryption.ts';
 
 export interface RotationProgress {
   readonly total: number;

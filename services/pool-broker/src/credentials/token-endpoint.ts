@@ -1,9 +1,9 @@
 import type { OAuthCredential, Proxies, Secret } from '@gateway/config';
+import { secretText } from '@gateway/config/encryption';
 import { parseJson } from '@gateway/json';
 import { type Clock, timeoutSignal } from '@gateway/time';
 import { type Dispatcher, EnvHttpProxyAgent, interceptors, request } from 'undici';
 import { z } from 'zod';
-import { secretText } from './encryption.ts';
 
 export interface NewTokens {
   readonly kind: 'tokens';

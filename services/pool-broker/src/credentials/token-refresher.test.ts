@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Secret } from '@gateway/config';
+import { DecryptionError } from '@gateway/config/encryption';
 import { describe, expect, it } from 'vitest';
 import {
   sampleOAuthAccount as account,
@@ -7,7 +8,6 @@ import {
   tokensNumbered,
   worldOf,
 } from './__fixtures__/refresher-under-test.ts';
-import { DecryptionError } from './encryption.ts';
 import { memoryGrants, newGrant } from './grants.ts';
 import type { TokenAnswer } from './token-endpoint.ts';
 

@@ -1,7 +1,7 @@
 import type { EventEmitter } from 'node:events';
+import { DecryptionError } from '@gateway/config/encryption';
 import { type Clock, monotonicMs, randomId, sleep } from '@gateway/time';
 import type { CredentialEvents } from '../metrics.ts';
-import { DecryptionError } from './encryption.ts';
 import type { Grant, GrantStore, OAuthAccount } from './grants.ts';
 import type { NewTokens, TokenEndpoint } from './token-endpoint.ts';
 

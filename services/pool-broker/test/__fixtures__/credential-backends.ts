@@ -1,12 +1,12 @@
+import { type EncryptionKey, parseEncryptionKeys } from '@gateway/config/encryption';
 import type { GatewayDatabase } from '@gateway/database';
 import { testDatabases } from '@gateway/database/testing';
 import { expect, onTestFinished } from 'vitest';
-import { type AccountKey, parseAccountKeys } from '../../src/credentials/encryption.ts';
 
 /** Keys with these ids, the same each time. */
-export function keysOf(...ids: string[]): readonly AccountKey[] {
+export function keysOf(...ids: string[]): readonly EncryptionKey[] {
   const text = ids.map((id) => `${id}:${Buffer.alloc(32, id).toString('base64')}`).join();
-  return parseAccountKeys(text) ?? expect.fail('no keys can be read from this text');
+  return parseEncryptionKeys(text) ?? expect.fail('no keys can be read from this text');
 }
 
 /** An empty database with all tables, removed after the test. */
