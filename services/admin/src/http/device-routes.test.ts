@@ -101,6 +101,8 @@ describe('a sign-in from a client is refused', () => {
     world.provider.claims.set('dana', { email: 'boss@acme.test', email_verified: false });
     expect((await confirm(new Browser(), world, 'dana')).status).toBe(403);
     expect(world.decisions).toEqual([{ userCode, person: undefined }]);
+    const subject = 'dana: the e-mail address is not verified';
+    expect(await world.audited()).toMatchObject([{ action: 'session.refuse', outcome: 'refused', subject }]);
   });
 
   it('of a disabled person', async () => {
@@ -108,6 +110,7 @@ describe('a sign-in from a client is refused', () => {
     world.disabledPeople.add('dana');
     const page = await confirm(new Browser(), world, 'dana');
     expect([page.status, page.text]).toEqual([403, expect.stringContaining('disabled')]);
+    expect(await world.audited()).toMatchObject([{ outcome: 'refused', subject: 'dana: disabled' }]);
   });
 
   it('that another browser began', async () => {
@@ -119,6 +122,9 @@ describe('a sign-in from a client is refused', () => {
     // The victim follows the attacker's link back to the console.
     expect((await victim.open(back.url.href)).status).toBe(400);
     expect(world.decisions).toEqual([]);
+    expect(await world.audited()).toMatchObject([
+      { action: 'session.refuse', outcome: 'refused', subject: 'an answer of the provider for another browser' },
+    ]);
   });
 
   it('that a page of another site submits', async () => {
@@ -139,11 +145,13 @@ describe('a sign-in from a client is refused', () => {
     }
     expect(world.decisions).toEqual([]);
     expect(world.grants.has(userCode)).toBe(true);
+    expect(await world.audited()).toMatchObject([{ action: 'page.refuse', outcome: 'refused' }]);
   });
 
   it('of a foreign host name', async () => {
     const world = await aWorld();
     expect((await world.send('GET', `/device?user_code=${userCode}`, { host: 'evil.example' })).status).toBe(403);
+    expect(await world.audited()).toMatchObject([{ action: 'page.refuse', subject: 'Host evil.example: GET /device' }]);
   });
 
   it('after too many codes from one address', async () => {

@@ -21,7 +21,7 @@ export type AuthHeader = 'authorization' | 'x-api-key';
 export async function authenticate(
   { headersDistinct: headers, socket }: Pick<IncomingMessage, 'headersDistinct' | 'socket'>,
   ownHeader: AuthHeader,
-  tokens: TokenCache,
+  tokens: Pick<TokenCache, 'resolve'>,
 ): Promise<Token> {
   const otherHeader = ownHeader === 'authorization' ? 'x-api-key' : 'authorization';
   const own = tokenIn(headers, ownHeader);

@@ -14,7 +14,7 @@ import { readForm } from './read-form.ts';
 export interface SignInPeers {
   readonly config: EdgeRouterConfig;
   readonly signIn: Client<typeof SignInService>;
-  readonly tokens: TokenCache;
+  readonly tokens: Pick<TokenCache, 'resolve'>;
   readonly managed: Pick<ManagedClients, 'policyFor'>;
   readonly onFault: (fault: unknown) => void;
 }
