@@ -60,6 +60,7 @@ type PlannedServices = Readonly<Record<ServiceName, readonly PlannedService[]>>;
 export async function planServices(settings: ServicesSettings, stack: AsyncDisposableStack): Promise<PlannedServices> {
   const tokenHashKey = settings.tokenHashKey ?? randomBytes(32).toString('base64');
   const accountKeys = settings.env.ACCOUNT_KEYS ?? `k1:${randomBytes(32).toString('base64')}`;
+  const personKeys = settings.env.PERSON_KEYS ?? `k1:${randomBytes(32).toString('base64')}`;
   const counts = mapServices((name) => settings.replicas.get(name) ?? 1);
   const all = serviceNames.reduce((sum, name) => sum + counts[name], 0);
   const { port: publicPort, adminPort, certificates, haveSharedNames = false } = settings;
@@ -109,7 +110,7 @@ export async function planServices(settings: ServicesSettings, stack: AsyncDispo
         ...(certificates !== undefined && tlsEnvironment(certificates, name)),
         ...addressSettings[name]({
           ...settings,
-          ...{ tokenHashKey, accountKeys, metricsUrls, address },
+          ...{ tokenHashKey, accountKeys, personKeys, metricsUrls, address },
           urlOf: (service) => callable(service, peer(index)(service)?.grpcUrl),
           credentialUrl: callable('pool-broker', peer(index)('pool-broker')?.credentialUrl),
         }),
@@ -144,6 +145,7 @@ interface Known extends ServicesSettings {
   readonly credentialUrl: string;
   readonly tokenHashKey: string;
   readonly accountKeys: string;
+  readonly personKeys: string;
   readonly metricsUrls: string;
 }
 
@@ -185,8 +187,9 @@ const addressSettings: Readonly<Record<ServiceName, AddressSettings>> = {
   identity: ({ backends, tokenHashKey }) => ({ DATABASE_URL: backends.postgresUrl, TOKEN_HASH_KEY: tokenHashKey }),
   'usage-ingest': ledgerSettings,
   'usage-query': ledgerSettings,
-  admin: ({ urlOf, backends, address, metricsUrls }) => ({
+  admin: ({ urlOf, backends, address, personKeys, metricsUrls }) => ({
     DATABASE_URL: backends.postgresUrl,
+    PERSON_KEYS: personKeys,
     ADMIN_TOKEN: address.adminToken ?? '',
     IDENTITY_URL: urlOf('identity'),
     LIMITER_URL: urlOf('limiter'),

@@ -4,7 +4,7 @@ import { GroupService } from '@gateway/proto/admin/v1/group_service_pb.js';
 import { PersonService } from '@gateway/proto/admin/v1/person_service_pb.js';
 import { TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { roomMs } from '@gateway/testkit/room';
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { adminClient } from '../client/operator.ts';
 import {
   beginSignIn,
@@ -16,6 +16,7 @@ import {
   signInPerson,
   tokensIn,
 } from '../client/person.ts';
+import { RawConnection } from '../client/raw-http.ts';
 import { managedGroup } from '../topologies/gateway-file.ts';
 import type { SignInTopology } from '../topologies/with-sign-in.ts';
 
@@ -37,6 +38,18 @@ export function signInBehaviour(gateway: () => SignInTopology): void {
       (await fetch(`${gateway().baseUrl}/managed/settings`, { headers })).status;
     const refreshed = async ({ refresh_token }: PersonTokens) =>
       tokensIn((await refresh(gateway().baseUrl, refresh_token)).body);
+
+    /** Why lookups have ended sessions of a person. */
+    const lookupsOf = async (name: string) => {
+      const { entries } = await adminClient(AuditService, gateway()).listAudit({});
+      const ofPerson = entries.filter(({ action, subject }) => action === 'person.lookup' && subject.startsWith(name));
+      return ofPerson.map(({ after }) => JSON.parse(after).reason);
+    };
+    let managedGroupId = '';
+    beforeAll(async () => {
+      const { group } = await adminClient(GroupService, gateway()).createGroup({ name: managedGroup });
+      managedGroupId = group?.groupId ?? '';
+    });
 
     it('finds every endpoint at the address that the client uses', async () => {
       const response = await fetch(`${gateway().baseUrl}/.well-known/oauth-authorization-server`);
@@ -69,11 +82,32 @@ export function signInBehaviour(gateway: () => SignInTopology): void {
       expect([again.status, again.body]).toMatchObject([400, { error: 'expired_token' }]);
     });
 
-    it('refreshes, also with three clients at once', async () => {
+    it('refreshes, also with three clients at once, until an old refresh token comes back', async () => {
       const tokens = await signIn('dana');
       const racing = await Promise.all([refreshed(tokens), refreshed(tokens), refreshed(tokens)]);
       expect(new Set(racing.map(({ access_token }) => access_token)).size).toBe(1);
       for (const { access_token } of [tokens, ...racing]) expect(await answerOf(access_token)).toBe(200);
+      const [second = tokens] = racing;
+      const third = await refreshed(second);
+      expect((await refresh(gateway().baseUrl, tokens.refresh_token)).body).toMatchObject({ error: 'invalid_grant' });
+      await expect.poll(() => answerOf(third.access_token)).toBe(401);
+      expect((await refresh(gateway().baseUrl, third.refresh_token)).status).toBe(400);
+      const { entries } = await adminClient(AuditService, gateway()).listAudit({});
+      expect(entries.map(({ action, actor }) => `${action} ${actor}`)).toContain(
+        'person_session.replay dana@acme.test',
+      );
+    });
+
+    it('learns only the address that the client itself used, and no cache keeps it', async () => {
+      const ask = async (host: string) => {
+        using connection = new RawConnection(gateway());
+        connection.send(`GET /.well-known/oauth-authorization-server HTTP/1.1\r\nhost: ${host}\r\n\r\n`);
+        return await connection.answer();
+      };
+      const elsewhere = await ask('evil.example');
+      expect(elsewhere).toMatchObject({ status: 200, json: { issuer: 'http://evil.example' } });
+      expect(elsewhere.headers.get('cache-control')).toBe('no-store');
+      expect((await ask('evil.example/path')).status).toBe(400);
     });
 
     it('is signed out when the client revokes its tokens', async () => {
@@ -115,10 +149,34 @@ export function signInBehaviour(gateway: () => SignInTopology): void {
       expect((await pollSignIn(gateway().baseUrl, grant.device_code)).body).toMatchObject({ error: 'access_denied' });
     });
 
+    it('is signed out everywhere when the provider no longer knows the person', async () => {
+      const tokens = await signIn('ida');
+      expect(await answerOf(tokens.access_token)).toBe(200);
+      gateway().provider.removed.add('ida');
+      await expect.poll(() => answerOf(tokens.access_token)).toBe(401);
+      expect((await refresh(gateway().baseUrl, tokens.refresh_token)).body).toMatchObject({ error: 'invalid_grant' });
+      await expect.poll(() => lookupsOf('ida')).toEqual(['the provider has ended the sign-in']);
+    });
+
+    it('follows the groups that the person has at the provider, and stays signed in while it is away', async () => {
+      const tokens = await signIn('jona');
+      const { provider } = gateway();
+      // Without managed settings, the client may start.
+      expect(await settingsOf({ authorization: `Bearer ${tokens.access_token}` })).toBe(404);
+      provider.groups.set('jona', ['managed']);
+      await expect.poll(() => settingsOf({ authorization: `Bearer ${tokens.access_token}` })).toBe(200);
+      provider.isAway = true;
+      const { refresh_token } = await refreshed(tokens);
+      provider.isAway = false;
+      provider.groups.set('jona', ['cooks']);
+      await expect.poll(() => answerOf(tokens.access_token)).toBe(401);
+      expect((await refresh(gateway().baseUrl, refresh_token)).status).toBe(400);
+      await expect.poll(() => lookupsOf('jona')).toEqual(['no group that may sign in']);
+    });
+
     it('gets the managed settings of the group, which the client can verify and keep', async () => {
-      const { group } = await adminClient(GroupService, gateway()).createGroup({ name: managedGroup });
       const issued = await gateway().operator.issue({
-        ...{ kind: TokenKind.PERSONAL, label: 'managed', groupId: group?.groupId ?? '' },
+        ...{ kind: TokenKind.PERSONAL, label: 'managed', groupId: managedGroupId },
       });
       const authorization = `Bearer ${issued.tokenText}`;
       const ask = (headers: Readonly<Record<string, string>> = {}) =>
@@ -134,9 +192,7 @@ export function signInBehaviour(gateway: () => SignInTopology): void {
       expect((await ask({ 'if-none-match': '"sha256:old"' })).status).toBe(200);
     });
 
-    it('has no managed settings, and the client may start', async () => {
-      const { access_token } = await signIn('finn');
-      expect(await settingsOf({ authorization: `Bearer ${access_token}` })).toBe(404);
+    it('gets no managed settings without a valid token', async () => {
       expect(await settingsOf({ authorization: 'Bearer nonsense' })).toBe(401);
       expect(await settingsOf({})).toBe(401);
     });

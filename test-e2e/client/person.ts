@@ -18,7 +18,8 @@ export function signInSettings(provider: Pick<SignInProvider, 'issuer'>, console
     OIDC_ISSUER: provider.issuer,
     OIDC_CLIENT_ID: clientId,
     OIDC_CLIENT_SECRET: clientSecret,
-    OIDC_SCOPES: 'openid profile groups email',
+    OIDC_SCOPES: 'openid profile groups email offline_access',
+    OIDC_LOOKUP_SECONDS: '1',
     OIDC_ROLES: 'platform=admin',
   };
 }

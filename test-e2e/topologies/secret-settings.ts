@@ -28,6 +28,7 @@ export async function secretSettings(): Promise<SecretSettings> {
   };
   const env = {
     ACCOUNT_KEYS: `k1:${secret('', 32)}`,
+    PERSON_KEYS: `k1:${secret('', 32)}`,
     TOKEN_HASH_KEY: secret('', 32),
     OPENAI_API_KEY: secret('openai-'),
     ANTHROPIC_API_KEY_FILE: await inFile('anthropic'),

@@ -20,7 +20,7 @@ export async function withSignIn<T extends Topology>(
   const consoleUrl = `http://127.0.0.1:${adminPort}`;
   await using stack = new AsyncDisposableStack();
   const provider = stack.use(await startSignInProvider(`${consoleUrl}/oidc/callback`));
-  for (const name of ['dana', 'erin', 'finn', 'hugo']) {
+  for (const name of ['dana', 'erin', 'finn', 'hugo', 'ida', 'jona']) {
     provider.groups.set(name, ['developers']);
     provider.claims.set(name, { email: `${name}@acme.test`, email_verified: true });
   }

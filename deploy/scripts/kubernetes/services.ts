@@ -192,7 +192,7 @@ export const services = [
     },
     backends: ['postgres'],
     secrets: { ADMIN_TOKEN: 'admin' },
-    optionalSecrets: { OIDC_CLIENT_SECRET: 'oidc' },
+    optionalSecrets: { OIDC_CLIENT_SECRET: 'oidc', PERSON_KEYS: 'oidc' },
     reachesProviders: true,
     isForOperators: true,
     memoryMiB: (values) => values.services.admin.heapMiB + nodeMiB,

@@ -100,7 +100,7 @@ export const valuesSchema = z.strictObject({
       identity: objectName('gateway-identity').describe('TOKEN_HASH_KEY'),
       accounts: objectName('gateway-accounts').describe('ACCOUNT_KEYS'),
       admin: objectName('gateway-admin').describe('ADMIN_TOKEN'),
-      oidc: objectName('gateway-oidc').describe('OIDC_CLIENT_SECRET. The Secret is optional.'),
+      oidc: objectName('gateway-oidc').describe('OIDC_CLIENT_SECRET and PERSON_KEYS. The Secret is optional.'),
       providers: objectName('gateway-providers').describe('Each variable of gateway.yaml. The Secret is optional.'),
       backendAuthorities: objectName('gateway-backend-authorities').describe(
         'Certificates of the authorities of backends. The Secret is optional.',

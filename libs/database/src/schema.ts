@@ -37,6 +37,7 @@ export interface Database {
   readonly operators: OperatorsTable;
   readonly operator_sessions: OperatorSessionsTable;
   readonly admin_keys: AdminKeysTable;
+  readonly person_grants: PersonGrantsTable;
   readonly alerts: AlertsTable;
 }
 
@@ -315,6 +316,17 @@ export interface AdminKeysTable {
   /** Encoded in base64url. */
   readonly secret: string;
   readonly created_at_ms: number;
+}
+
+/** What the OpenID Connect provider granted for a person who has signed in. */
+export interface PersonGrantsTable {
+  readonly person_id: string;
+  readonly key_id: string;
+  /** Encrypted with the key of `key_id`. */
+  readonly refresh_token: string;
+  readonly created_at_ms: number;
+  /** When the person is to be looked up again. */
+  readonly due_at_ms: number;
 }
 
 /** Sessions of browsers. A session is removed when it has ended. */

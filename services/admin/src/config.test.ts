@@ -2,7 +2,7 @@ import { ConfigError } from '@gateway/config';
 import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import { createTokenText } from '@gateway/tokens';
 import { describe, expect, it } from 'vitest';
-import { readAdminConfig, readAdminProcessConfig } from './config.ts';
+import { readAdminConfig, readAdminProcessConfig, readSharedAdminConfig } from './config.ts';
 
 const oidc = {
   OIDC_ISSUER: 'https://login.example/realms/ops',
@@ -25,6 +25,7 @@ describe('the settings', () => {
       oidcSessionMs: 8 * 3_600_000,
       auditRetentionDays: 400,
       oidc: undefined,
+      personKeys: [],
     });
   });
 
@@ -43,6 +44,23 @@ describe('the settings', () => {
     });
     expect(read?.clientSecret?.reveal()).toBe('secret');
     expect(names.publicUrl).toBe('https://admin.example');
+  });
+
+  it('look people up again only if the provider may give a token for that', () => {
+    const scopesOf = (OIDC_SCOPES: string) => readAdminConfig({ ...oidc, OIDC_SCOPES }).oidc;
+    expect(scopesOf('openid  offline_access groups')).toMatchObject({
+      ...{ scopes: 'openid groups', personScopes: 'openid offline_access groups', lookupMs: 900_000 },
+    });
+    expect(scopesOf('openid groups')).toMatchObject({ personScopes: 'openid groups', lookupMs: undefined });
+  });
+
+  it('of processes on one database require the key that encrypts such tokens', () => {
+    const offline = { ...oidc, OIDC_SCOPES: 'openid offline_access' };
+    expect(() => readSharedAdminConfig(offline)).toThrow('PERSON_KEYS is not set');
+    expect(() => readAdminProcessConfig(offline)).toThrow('PERSON_KEYS is not set');
+    const { personKeys } = readSharedAdminConfig({ ...offline, PERSON_KEYS: `k1:${'a'.repeat(64)}` });
+    expect(personKeys).toMatchObject([{ id: 'k1' }]);
+    expect(readSharedAdminConfig(oidc).personKeys).toEqual([]);
   });
 
   it('read host names, and names below a domain', () => {
@@ -67,6 +85,8 @@ describe('the settings', () => {
     [{ ...oidc, OIDC_ISSUER: 'http://login.example' }, 'OIDC_ISSUER must be'],
     [{ ...oidc, ADMIN_PUBLIC_URL: '' }, 'ADMIN_PUBLIC_URL is not set'],
     [{ ...oidc, OIDC_CLIENT_ID: '' }, 'OIDC_CLIENT_ID is not set'],
+    [{ ...oidc, OIDC_LOOKUP_SECONDS: '0' }, 'from 1 to 86400'],
+    [{ PERSON_KEYS: 'k1:hunter2' }, 'PERSON_KEYS must contain'],
   ])('describe the problem of %j, and never repeat a secret', (env, problem) => {
     let text = '';
     try {

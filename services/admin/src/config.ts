@@ -9,6 +9,7 @@ import {
   readSettings,
   Secret,
 } from '@gateway/config';
+import { type EncryptionKey, parseEncryptionKeys } from '@gateway/config/encryption';
 import type { StoredRole } from '@gateway/database';
 import { databaseUrl } from '@gateway/database/database-url';
 import { parseTokenText } from '@gateway/tokens';
@@ -25,6 +26,11 @@ export function readAdminConfig(env: Environment) {
   return readSettings(env, adminSettings);
 }
 
+/** The same where several processes share a database. @throws ConfigError without PERSON_KEYS */
+export function readSharedAdminConfig(env: Environment) {
+  return readSettings(env, sharedAdminSettings);
+}
+
 /**
  * The settings of the admin service in a process of its own. @throws ConfigError that names every
  * variable to set
@@ -33,7 +39,7 @@ export function readAdminProcessConfig(env: Environment) {
   return readSettings(env, (reader) => {
     const peer = (name: string, why: string, host: string) => reader.peerUrl(name, why, `http://${host}:50051`);
     return {
-      ...adminSettings(reader),
+      ...sharedAdminSettings(reader),
       // DATABASE_URL (required): the Postgres with operators, sessions and the audit log.
       databaseUrl: databaseUrl.required(reader, 'The database stores operators and the audit log.'),
       peerUrls: {
@@ -52,6 +58,12 @@ export function readAdminProcessConfig(env: Environment) {
       metricsUrls: readMetricsUrls(reader),
     };
   });
+}
+
+function sharedAdminSettings(reader: EnvReader) {
+  const settings = adminSettings(reader);
+  if (settings.oidc?.lookupMs !== undefined && settings.personKeys.length === 0) reader.problem(noPersonKeys);
+  return settings;
 }
 
 function adminSettings(reader: EnvReader) {
@@ -84,8 +96,26 @@ function adminSettings(reader: EnvReader) {
     // HTTPS_PROXY, HTTP_PROXY, NO_PROXY (none): the proxy to the receivers of warnings.
     proxies: readProxies(reader),
     oidc: readOidc(reader, publicUrl),
+    // PERSON_KEYS (none): the keys that encrypt what the provider gives to look people up again.
+    personKeys: readPersonKeys(reader),
   };
 }
+
+function readPersonKeys(reader: EnvReader): readonly EncryptionKey[] {
+  const text = reader.optional('PERSON_KEYS');
+  if (text === undefined) return [];
+  checkNotOfDevelopment(reader, 'PERSON_KEYS', text, 'Create one with: openssl rand -base64 32.');
+  const keys = parseEncryptionKeys(text);
+  // The value is a secret, so it is not repeated.
+  if (keys === undefined) reader.problem(`PERSON_KEYS ${badKeys}`);
+  return keys ?? [];
+}
+
+const noPersonKeys =
+  'PERSON_KEYS is not set. OIDC_SCOPES has offline_access, so that people are looked up again at the provider, and PERSON_KEYS encrypts what the provider gives for that. Create a key, and give the same one to every replica: PERSON_KEYS=k1:$(openssl rand -base64 32). Or remove offline_access';
+
+const badKeys =
+  'must contain one or more keys in the form id:secret, separated by commas, each with a unique id and 32 bytes in base64 or hex. For example: k1:$(openssl rand -base64 32)';
 
 function readAdminToken(reader: EnvReader): Secret | undefined {
   const text = reader.optional('ADMIN_TOKEN');
@@ -115,12 +145,17 @@ function readOidc(reader: EnvReader, publicUrl: string | undefined): OidcConfig 
     );
   }
   const secret = reader.optional('OIDC_CLIENT_SECRET');
+  const scopes = reader.string('OIDC_SCOPES', 'openid profile email').split(' ').filter(Boolean);
+  // OIDC_LOOKUP_SECONDS (900): how often signed-in people are looked up again at the provider.
+  const lookupMs = reader.integer('OIDC_LOOKUP_SECONDS', 900, { min: 1, max: 86_400 }) * 1_000;
   return {
     issuer,
     clientId: reader.required('OIDC_CLIENT_ID', 'The client id identifies the gateway at the provider.', 'gateway'),
     // OIDC_CLIENT_SECRET (none): for a client that the provider calls confidential.
     clientSecret: secret === undefined ? undefined : new Secret(secret),
-    scopes: reader.string('OIDC_SCOPES', 'openid profile email'),
+    scopes: scopes.filter((scope) => scope !== 'offline_access').join(' '),
+    personScopes: scopes.join(' '),
+    lookupMs: scopes.includes('offline_access') ? lookupMs : undefined,
     groupsClaim: reader.string('OIDC_GROUPS_CLAIM', 'groups'),
     roles: readRoles(reader),
     peopleGroups: readPeopleGroups(reader),

@@ -16,6 +16,8 @@ import { MinuteRate } from './access/minute-rate.ts';
 import { OidcProvider } from './access/oidc-provider.ts';
 import { firstOperatorName, OperatorStore } from './access/operators.ts';
 import { PendingSignIns } from './access/pending-sign-ins.ts';
+import { PersonGrants } from './access/person-grants.ts';
+import { PersonLookups } from './access/person-lookups.ts';
 import { PersonRules } from './access/person-rules.ts';
 import { Refusals } from './access/refusals.ts';
 import { SessionStore } from './access/sessions.ts';
@@ -72,12 +74,14 @@ export function createAdminService(
   });
   const gate = new AccessGate({ signIn, sessions, refusals, clock });
   const provider = config.oidc && new OidcProvider(config.oidc);
+  const lookups = provider && personLookups();
   const codeRate = new MinuteRate({ clock, mostOfName: 20, mostOverall: 1_000 });
   const pendingSignIns = new PendingSignIns(database, clock);
   const rate = new MinuteRate({ clock, mostOfName: 60, mostOverall: 600 });
   const onFault = faultLog(logger);
   const stopping = new AbortController();
   let tending: Promise<unknown> = Promise.resolve();
+  let lookingUp: Promise<unknown> = Promise.resolve();
 
   const openSessions = metrics.gauge({
     name: 'gateway_admin_open_sessions',
@@ -85,9 +89,17 @@ export function createAdminService(
   });
   metrics.beforeSnapshot(async () => openSessions.set(await sessions.count()));
 
+  function personLookups(): PersonLookups | undefined {
+    const { oidc, personKeys } = config;
+    if (provider === undefined || oidc?.lookupMs === undefined || personKeys.length === 0) return undefined;
+    return new PersonLookups({
+      grants: new PersonGrants(database, personKeys),
+      ...{ provider, people, rules, operators, sessions, database, intervalMs: oidc.lookupMs, clock, logger, metrics },
+    });
+  }
   const signInPages = (known: OidcProvider) => {
     const pages = { provider: known, pendingSignIns, refusals };
-    const devicePages = new DevicePages({ ...pages, people, rules, rate: codeRate, database, clock });
+    const devicePages = new DevicePages({ ...pages, people, rules, lookups, rate: codeRate, database, clock });
     return [oidcRoutes({ ...pages, rate, signIn, signIns, devicePages, logger }), devicePages.routes()];
   };
 
@@ -125,6 +137,7 @@ export function createAdminService(
       alerts.start();
       const { auditRetentionDays: retentionDays } = config;
       tending = tendAuditLog({ database, clock, logger, retentionDays, signal: stopping.signal });
+      if (lookups !== undefined) lookingUp = lookups.tend(stopping.signal);
       await ensureFirst().catch((err) => logger.warn({ err }, 'the first operator could not be created yet'));
     },
     notReady: createDatabaseProbe(database),
@@ -132,7 +145,7 @@ export function createAdminService(
     drain: async () => stopping.abort(new ConnectError('The gateway is stopping.', Code.Unavailable)),
     async [Symbol.asyncDispose]() {
       stopping.abort();
-      await tending;
+      await Promise.all([tending, lookingUp]);
       await alerts[Symbol.asyncDispose]();
       await sender[Symbol.asyncDispose]();
       await figures[Symbol.asyncDispose]();

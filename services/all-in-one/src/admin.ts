@@ -1,5 +1,5 @@
 import { firstOperatorName, OperatorStore } from '@gateway/admin/access/operators';
-import { readAdminConfig } from '@gateway/admin/config';
+import { type AdminConfig, readAdminConfig, readSharedAdminConfig } from '@gateway/admin/config';
 import { ownReplica } from '@gateway/admin/figures/replica-directory';
 import { type AdminPeers, peersOf } from '@gateway/admin/parts';
 import { type AdminService, createAdminService } from '@gateway/admin/service';
@@ -40,9 +40,22 @@ export async function createAdmin({
     // With workers, the metrics of this process include theirs.
     replicas: ownReplica({ service: 'gateway', address, metrics: runtime.metrics, notReady }),
   };
-  const settings = readAdminConfig(env);
+  const settings = await readAdminSettings(env);
   const adminToken = settings.adminToken ?? (await ownAdminToken(env, database));
   return createAdminService({ ...settings, adminToken }, peers, { database }, runtime);
+}
+
+/**
+ * The settings of the admin service. Without PERSON_KEYS, what the OpenID Connect provider gives
+ * for people is encrypted with the key beside the embedded database. A shared database gets none:
+ * every process on it needs the same key.
+ */
+export async function readAdminSettings(env: Environment): Promise<AdminConfig> {
+  if (readDatabaseUrl(env) !== undefined) return readSharedAdminConfig(env);
+  const settings = readAdminConfig(env);
+  if (settings.oidc?.lookupMs === undefined || settings.personKeys.length > 0) return settings;
+  const data = await DataFolder.open(env);
+  return readAdminConfig({ ...env, PERSON_KEYS: await data.personKeys(), PERSON_KEYS_FILE: undefined });
 }
 
 /** The file with the first operator's token of a gateway on its embedded database. */

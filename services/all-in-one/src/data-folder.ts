@@ -74,6 +74,11 @@ export class DataFolder {
     return this.#keptText('account-keys', () => `data-folder:${newKey()}`);
   }
 
+  /** The key that encrypts what the OpenID Connect provider gives for people. */
+  personKeys(): Promise<string> {
+    return this.#keptText('person-keys', () => `data-folder:${newKey()}`);
+  }
+
   async read(name: string): Promise<string | undefined> {
     const path = join(this.#path, name);
     try {

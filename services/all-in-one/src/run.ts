@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { readAdminConfig } from '@gateway/admin/config';
 import { checkAll, checkPorts, type Environment, EnvReader } from '@gateway/config';
 import { readEdgeRouterConfig } from '@gateway/edge-router/config';
 import { checkExposure, endFailedStart, listenAdmin, StopSignal, warnOfUnreachableBackends } from '@gateway/lifecycle';
@@ -11,7 +10,7 @@ import { readResponsesAdapterConfig } from '@gateway/responses-adapter/config';
 import { createLogger, Metrics, startTracing } from '@gateway/telemetry';
 import { readUsageIngestConfig, readUsageStreamConfig } from '@gateway/usage-ingest/config';
 import { readUsageQueryConfig } from '@gateway/usage-query/config';
-import { adminTokenFile } from './admin.ts';
+import { adminTokenFile, readAdminSettings } from './admin.ts';
 import { composeGateway } from './compose.ts';
 import { readAllInOneConfig } from './config.ts';
 import { DataFolder } from './data-folder.ts';
@@ -51,7 +50,7 @@ async function checkSettings(env: Environment): Promise<void> {
     () => readResponsesAdapterConfig(env),
     () => readMessagesAdapterConfig(env),
     () => readEdgeRouterConfig(env),
-    () => readAdminConfig(env),
+    () => readAdminSettings(env),
     () => readGatewayConfig(env),
   ]);
 }

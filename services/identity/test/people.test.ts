@@ -15,6 +15,7 @@ const startMs = Date.parse('2026-11-20T10:00:00.000Z');
 const [key, newKey] = [hashKeyOf(Buffer.alloc(32, 1)), hashKeyOf(Buffer.alloc(32, 2))];
 const dana = { issuer: 'https://login.example', subject: 'dana', email: 'dana@acme.test', name: 'Dana', groupId: '' };
 const from = { surface: 'claude_code', client: 'claude-code/2.1.332', address: '10.0.0.7' };
+const personTokens = { mayIssue: true, maxDays: 30 };
 const minuteMs = 60_000;
 const dayMs = 86_400_000;
 
@@ -205,6 +206,22 @@ describe.each(testDatabases)('sign-in of people over $name', ({ open }) => {
     expect(await world.resolve(third.accessToken)).toBeUndefined();
   });
 
+  it('ends all sessions, and revokes the tokens that the person has issued only if asked to', async () => {
+    await using world = await openWorld(open);
+    const tokens = await world.signedIn();
+    const [{ personId = '' } = {}] = (await world.people.listPeople({})).people;
+    const { tokenText } = await world.people.issuePersonToken({ personId, label: 'cron' });
+    const sessionsOf = async () => (await world.people.getPerson({ personId, withSessions: true })).person?.sessions;
+    expect((await world.people.getPerson({ personId })).person?.sessions).toEqual([]);
+    expect(await sessionsOf()).toMatchObject([{ surface: 'claude_code' }]);
+    await world.people.endSessions({ personId });
+    expect(await world.resolve(tokens.accessToken)).toBeUndefined();
+    expect(await sessionsOf()).toEqual([]);
+    expect(await world.resolve(tokenText)).toBeDefined();
+    await world.people.endSessions({ personId, withTokens: true });
+    expect(await world.resolve(tokenText)).toBeUndefined();
+  });
+
   it('announces every end to those who watch tokens', async () => {
     await using world = await openWorld(open);
     const tokens = await world.signedIn();
@@ -273,7 +290,7 @@ async function openWorld(open: (typeof testDatabases)[number]['open']) {
   const clock = new ManualClock(startMs);
   const withKeys = (hashKeys: readonly HashKey[]) => {
     const runtime = { logger: createLogger('identity', 'silent'), metrics: new Metrics() };
-    const { routes } = createIdentityService({ hashKeys }, { database }, runtime, { clock });
+    const { routes } = createIdentityService({ hashKeys, personTokens }, { database }, runtime, { clock });
     return {
       identity: directClientOf(routes, IdentityService),
       signIn: directClientOf(routes, SignInService),

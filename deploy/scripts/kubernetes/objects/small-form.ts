@@ -116,5 +116,6 @@ function variables({ maxStreamSeconds, pods, secrets, small }: Values): IEnvVar[
     secretVariable('ACCOUNT_KEYS', secrets.accounts),
     secretVariable('ADMIN_TOKEN', secrets.admin),
     secretVariable('OIDC_CLIENT_SECRET', secrets.oidc, true),
+    secretVariable('PERSON_KEYS', secrets.oidc, true),
   ];
 }

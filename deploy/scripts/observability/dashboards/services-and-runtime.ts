@@ -90,6 +90,7 @@ export const servicesAndRuntime: DashboardDescription = {
             { expr: increase('gateway_admin_sign_ins_total', ['method', 'result']), legend: '{{method}} {{result}}' },
             { expr: gauge('max', 'gateway_admin_open_sessions'), legend: 'sessions' },
             { expr: increase('gateway_session_refreshes_total', ['result']), legend: 'refresh {{result}}' },
+            { expr: increase('gateway_person_lookups_total', ['result']), legend: 'lookup {{result}}' },
           ],
         },
         {

@@ -15,6 +15,7 @@ import * as cost from './20261127091000-cost.ts';
 import * as people from './20261127093000-people.ts';
 import * as alerts from './20261127120000-alerts.ts';
 import * as personConsole from './20261127160000-person-console.ts';
+import * as personGrants from './20261127210000-person-grants.ts';
 
 /**
  * All migrations by name; the leading timestamp determines their order. A migration that has run
@@ -38,4 +39,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '20261127093000-people': people,
   '20261127120000-alerts': alerts,
   '20261127160000-person-console': personConsole,
+  '20261127210000-person-grants': personGrants,
 };

@@ -13,11 +13,17 @@ import { directClient, serviceRoute } from '@gateway/rpc';
 export function fakePeople() {
   const grants = new Map<string, MessageInitShape<typeof DeviceGrantSchema>>();
   const decisions: { userCode: string; person: PersonClaims | undefined }[] = [];
+  const ended: { readonly personId: string; readonly withTokens: boolean }[] = [];
   const disabledPeople = new Set<string>();
   const known = new Map<string, MessageInitShape<typeof PersonSchema>>();
   const personWith = (id: string) => {
     const person = known.get(id);
     return person && { ...person, disabledAt: disabledPeople.has(id) ? timestampFromMs(1) : undefined };
+  };
+  const record = ({ subject, email, name, groupId }: PersonClaims) => {
+    const sessions = known.get(subject)?.sessions ?? [{ sessionId: `session of ${subject}` }];
+    known.set(subject, { personId: subject, subject, email, name, groupId, sessions });
+    return personWith(subject);
   };
   const people = directClient(
     serviceRoute(PersonService, {
@@ -28,20 +34,22 @@ export function fakePeople() {
         grants.delete(userCode);
         const personIsDisabled = disabledPeople.has(person?.subject ?? '');
         decisions.push({ userCode, person: personIsDisabled ? undefined : person });
-        return { grant, personIsDisabled };
+        if (person === undefined || personIsDisabled) return { grant, personIsDisabled };
+        return { grant, person: record(person) };
       },
-      recordPerson: ({ person }) => {
-        const { subject = '', email = '', groupId = '' } = person ?? {};
-        known.set(subject, { personId: subject, email, groupId });
-        return { person: personWith(subject) };
-      },
+      recordPerson: ({ person }) => ({ person: person && record(person) }),
       getPerson: ({ personId }) => ({ person: personWith(personId) }),
       listPersonTokens: () => ({}),
       issuePersonToken: () => ({}),
       rotatePersonToken: () => ({}),
       revokePersonToken: () => ({}),
       listPeople: () => ({}),
-      endSessions: () => ({}),
+      endSessions: ({ personId, withTokens }) => {
+        const sessions = known.get(personId)?.sessions ?? [];
+        ended.push({ personId, withTokens });
+        known.set(personId, { ...known.get(personId), sessions: [] });
+        return { sessions };
+      },
       setPersonDisabled: () => ({}),
     }),
   );
@@ -53,5 +61,5 @@ export function fakePeople() {
       deleteGroup: () => ({}),
     }),
   );
-  return { people, groups, grants, decisions, disabledPeople };
+  return { people, groups, grants, decisions, ended, known, disabledPeople };
 }

@@ -7,8 +7,13 @@ declare module 'oidc-provider' {
     claims(): Promise<Readonly<Record<string, unknown>> & { readonly sub: string }>;
   }
 
+  interface Params {
+    readonly grant_type?: unknown;
+  }
+
   export default class Provider {
     constructor(issuer: string, configuration: object);
     callback(): RequestListener;
+    on(event: 'grant.success', listener: (context: { readonly oidc: { readonly params?: Params } }) => void): void;
   }
 }

@@ -14,6 +14,12 @@ export interface SignInProvider {
   readonly exchanges: () => number;
   /** Further claims of each user, by name, besides the subject and the groups. */
   readonly claims: Map<string, Readonly<Record<string, unknown>>>;
+  /** Users whom the provider no longer knows. */
+  readonly removed: Set<string>;
+  /** While true, the provider answers nothing. */
+  isAway: boolean;
+  /** The number of requests to use a refresh token. */
+  readonly refreshes: () => number;
   readonly server: Server;
   readonly [Symbol.dispose]: () => void;
 }
@@ -39,43 +45,61 @@ export async function startSignInProvider(
   const issuer = `http://localhost:${(server.address() as AddressInfo).port}`;
   const groups = new Map<string, readonly string[] | string>();
   const claims = new Map<string, Readonly<Record<string, unknown>>>();
+  const removed = new Set<string>();
   const provider = new Provider(issuer, {
-    clients: [{ client_id: clientId, client_secret: clientSecret, redirect_uris: [redirectUri] }],
+    clients: [
+      {
+        ...{ client_id: clientId, client_secret: clientSecret, redirect_uris: [redirectUri] },
+        grant_types: ['authorization_code', 'refresh_token'],
+      },
+    ],
+    // Like most providers, without another consent, and each token is accepted once.
+    issueRefreshToken: async () => true,
+    rotateRefreshToken: true,
     cookies: { keys: ['for tests'] },
-    scopes: ['openid', 'profile', 'groups', 'email'],
+    scopes: ['openid', 'profile', 'groups', 'email', 'offline_access'],
     claims: {
       openid: ['sub'],
       profile: ['name', 'preferred_username'],
       groups: ['groups'],
       email: ['email', 'email_verified'],
     },
-    ttl: { AccessToken: 60, IdToken: 60, Interaction: 60, Session: 60, Grant: 60 },
+    ttl: { AccessToken: 60, IdToken: 60, Interaction: 60, Session: 3_600, Grant: 3_600, RefreshToken: 3_600 },
     pkce: { required: () => true },
-    findAccount: (_context: unknown, accountId: string) => ({
-      accountId,
-      claims: async () => ({
-        sub: accountId,
-        preferred_username: accountId,
-        groups: groups.get(accountId),
-        ...claims.get(accountId),
-      }),
-    }),
+    findAccount: (_context: unknown, accountId: string) =>
+      removed.has(accountId)
+        ? undefined
+        : {
+            accountId,
+            claims: async () => ({
+              sub: accountId,
+              preferred_username: accountId,
+              groups: groups.get(accountId),
+              ...claims.get(accountId),
+            }),
+          },
     ...changes,
   });
   const answer = provider.callback();
-  let [discoveries, exchanges] = [0, 0];
+  let [discoveries, exchanges, refreshes] = [0, 0, 0];
+  provider.on('grant.success', ({ oidc }) => {
+    if (oidc.params?.grant_type === 'refresh_token') refreshes++;
+  });
   server.on('request', (request, response) => {
+    if (started.isAway) return request.socket.destroy();
     if (request.url?.startsWith('/.well-known/openid-configuration')) discoveries++;
     if (request.url?.startsWith('/token')) exchanges++;
     return answer(request, response);
   });
-  return {
-    ...{ issuer, groups, claims, server },
+  const started: SignInProvider = {
+    ...{ issuer, groups, claims, removed, server, isAway: false },
     discoveries: () => discoveries,
     exchanges: () => exchanges,
+    refreshes: () => refreshes,
     [Symbol.dispose]() {
       server.closeAllConnections();
       server.close();
     },
   };
+  return started;
 }

@@ -1,4 +1,4 @@
-import type { Secret } from '@gateway/config';
+import { Secret } from '@gateway/config';
 import type { StoredRole } from '@gateway/database';
 import * as client from 'openid-client';
 import { z } from 'zod';
@@ -12,6 +12,10 @@ export interface OidcConfig {
   readonly clientSecret: Secret | undefined;
   /** "openid profile email" */
   readonly scopes: string;
+  /** The same for people who sign in from a client. With `offline_access`, if configured. */
+  readonly personScopes: string;
+  /** How often people are looked up again. Undefined: never. */
+  readonly lookupMs: number | undefined;
   readonly groupsClaim: string;
   /** The role of each group. */
   readonly roles: ReadonlyMap<string, StoredRole>;
@@ -52,6 +56,24 @@ export interface Identity {
   readonly groups: readonly string[];
 }
 
+/** A user who came back from the provider. */
+export interface FinishedSignIn {
+  readonly identity: Identity;
+  /** Undefined: the provider gave none. */
+  readonly refreshToken: Secret | undefined;
+}
+
+/** A sign-in that the provider has confirmed again. */
+export interface RenewedSignIn {
+  /** Undefined: the present one stays valid. */
+  readonly refreshToken: Secret | undefined;
+  /**
+   * What the provider says about the user now. Undefined: it says nothing at a refresh.
+   * @throws if it is another user
+   */
+  identityOf(subject: string): Promise<Identity | undefined>;
+}
+
 /**
  * The OpenID Connect provider: authorization code with PKCE, nonce and state. Discovery runs at the
  * first sign-in, and again after a failure, so that a provider that is away affects nothing else.
@@ -64,8 +86,15 @@ export class OidcProvider {
     this.#config = config;
   }
 
-  /** The provider's address, where the browser signs in. */
-  async begin(returnTo: string): Promise<{ readonly url: URL; readonly pending: PendingSignIn }> {
+  /**
+   * The provider's address, where the browser signs in. `isOfPerson`: from a client, so that the
+   * user may be looked up again later.
+   */
+  async begin(
+    returnTo: string,
+    { isOfPerson = false }: { readonly isOfPerson?: boolean } = {},
+  ): Promise<{ readonly url: URL; readonly pending: PendingSignIn }> {
+    const { scopes, personScopes, publicUrl } = this.#config;
     const configuration = await this.#configuration();
     const pending = {
       state: client.randomState(),
@@ -74,8 +103,8 @@ export class OidcProvider {
       returnTo,
     };
     const url = client.buildAuthorizationUrl(configuration, {
-      redirect_uri: `${this.#config.publicUrl}${callbackPath}`,
-      scope: this.#config.scopes,
+      redirect_uri: `${publicUrl}${callbackPath}`,
+      scope: isOfPerson ? personScopes : scopes,
       state: pending.state,
       nonce: pending.nonce,
       code_challenge: await client.calculatePKCECodeChallenge(pending.codeVerifier),
@@ -94,7 +123,7 @@ export class OidcProvider {
    * The user who came back. @param path with the query that the provider sent. @throws if it is not
    * the answer to `pending`
    */
-  async finish(path: string, { state, nonce, codeVerifier }: PendingSignIn): Promise<Identity> {
+  async finish(path: string, { state, nonce, codeVerifier }: PendingSignIn): Promise<FinishedSignIn> {
     const configuration = await this.#configuration();
     const tokens = await client.authorizationCodeGrant(configuration, new URL(path, this.#config.publicUrl), {
       expectedState: state,
@@ -103,20 +132,41 @@ export class OidcProvider {
     });
     const claims = tokens.claims();
     if (claims === undefined) throw new TypeError('The provider sent no ID token.');
-    return this.#identityOf(await this.#withGroups(configuration, tokens.access_token, claims));
+    const identity = this.#identityOf(await this.#withGroups(configuration, tokens.access_token, claims));
+    return { identity, refreshToken: secretOf(tokens.refresh_token) };
+  }
+
+  /** Undefined: the provider no longer accepts the refresh token. @throws if it does not answer */
+  async renew(refreshToken: Secret): Promise<RenewedSignIn | undefined> {
+    const configuration = await this.#configuration();
+    const tokens = await client.refreshTokenGrant(configuration, refreshToken.reveal()).catch((thrown: unknown) => {
+      if (thrown instanceof client.ResponseBodyError && thrown.error === 'invalid_grant') return undefined;
+      throw thrown;
+    });
+    if (tokens === undefined) return undefined;
+    return {
+      refreshToken: secretOf(tokens.refresh_token),
+      identityOf: async (subject) => {
+        const claims = tokens.claims();
+        if (claims !== undefined && claims.sub !== subject) throw new TypeError('The provider names another user.');
+        const isSilent = claims === undefined && configuration.serverMetadata().userinfo_endpoint === undefined;
+        if (isSilent) return undefined;
+        return this.#identityOf(await this.#withGroups(configuration, tokens.access_token, claims ?? { sub: subject }));
+      },
+    };
   }
 
   /**
    * Some providers put groups into the ID token; others return them only from the userinfo
    * endpoint.
    */
-  async #withGroups(configuration: client.Configuration, accessToken: string, claims: client.IDToken) {
+  async #withGroups(configuration: client.Configuration, accessToken: string, claims: Claims): Promise<Claims> {
     if (claims[this.#config.groupsClaim] !== undefined) return claims;
     if (configuration.serverMetadata().userinfo_endpoint === undefined) return claims;
     return { ...claims, ...(await client.fetchUserInfo(configuration, accessToken, claims.sub)) };
   }
 
-  #identityOf(claims: Readonly<Record<string, unknown>> & { readonly sub: string }): Identity {
+  #identityOf(claims: Claims): Identity {
     const { preferred_username, email, name, email_verified } = names.parse(claims);
     const groups = groupList.parse(claims[this.#config.groupsClaim]);
     const roles = groups.map((group) => this.#config.roles.get(group));
@@ -153,6 +203,12 @@ export class OidcProvider {
 }
 
 export const callbackPath = '/oidc/callback';
+
+type Claims = Readonly<Record<string, unknown>> & { readonly sub: string };
+
+function secretOf(text: string | undefined): Secret | undefined {
+  return text === undefined ? undefined : new Secret(text);
+}
 
 /** In the header, which every provider must accept unless it says otherwise. */
 function withSecret(secret: string): client.ClientAuth {

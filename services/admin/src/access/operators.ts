@@ -9,6 +9,7 @@ import {
 import { type Clock, randomId, systemClock } from '@gateway/time';
 import { tokenSha256 } from '@gateway/tokens';
 import type { Transaction, Updateable } from 'kysely';
+import type { Identity } from './oidc-provider.ts';
 import { beginningOf, isOperatorName } from './operator-names.ts';
 
 const columns = [
@@ -83,6 +84,18 @@ export class OperatorStore {
       if (added !== undefined) return added;
     }
     throw new Error('No name for an operator is free.');
+  }
+
+  /**
+   * Gives an operator the role that the provider gives now. Without a role, the sessions end. True:
+   * an operator has another role now.
+   */
+  async followProvider({ subject, name, role }: Pick<Identity, 'subject' | 'name' | 'role'>): Promise<boolean> {
+    const known = await this.#select().where('oidc_subject', '=', subject).executeTakeFirst();
+    if (known === undefined) return false;
+    if (role === undefined) await this.endSessionsOf(subject);
+    else return (await this.fromProvider(subject, name, role)).role !== known.role;
+    return false;
   }
 
   /** @param expectedRevision 0: any */

@@ -87,6 +87,10 @@ export class SessionStore {
     await this.#database.deleteFrom('operator_sessions').where('session_hash', '=', session_hash).execute();
   }
 
+  async endOfPerson(personId: string): Promise<void> {
+    await this.#database.deleteFrom('operator_sessions').where('person_id', '=', personId).execute();
+  }
+
   async count(): Promise<number> {
     const nowMs = this.#clock.nowMs();
     const { open } = await this.#database

@@ -6,8 +6,9 @@ import type { Clock } from '@gateway/time';
 import { type Request, type RequestHandler, type Response, Router, urlencoded } from 'express';
 import { noteInAudit } from '../access/audit-trail.ts';
 import type { MinuteRate } from '../access/minute-rate.ts';
-import type { Identity, OidcProvider } from '../access/oidc-provider.ts';
+import type { FinishedSignIn, OidcProvider } from '../access/oidc-provider.ts';
 import { type PendingSignIns, pendingSeconds } from '../access/pending-sign-ins.ts';
+import type { PersonLookups } from '../access/person-lookups.ts';
 import type { PersonRules } from '../access/person-rules.ts';
 import type { Refusals } from '../access/refusals.ts';
 import { cookieText } from '../access/session-cookie.ts';
@@ -21,6 +22,8 @@ export interface DevicePagesParts {
   readonly pendingSignIns: Pick<PendingSignIns, 'toCookie'>;
   readonly people: Pick<Client<typeof PersonService>, 'findDeviceGrant' | 'decideDeviceGrant'>;
   readonly rules: PersonRules;
+  /** Undefined: people are not looked up again. */
+  readonly lookups: Pick<PersonLookups, 'keep'> | undefined;
   /** The most codes that may be tried, by the browser's network. */
   readonly rate: MinuteRate;
   readonly refusals: Refusals;
@@ -59,7 +62,7 @@ export class DevicePages {
       const userCode = textOf(request.body?.user_code);
       const grant = await this.#pendingGrant(userCode, request);
       if (grant === undefined) return sendForm(response, 404, noGrantTitle, codeForm);
-      const { url, pending } = await provider.begin('/');
+      const { url, pending } = await provider.begin('/', { isOfPerson: true });
       const value = await pendingSignIns.toCookie({ ...pending, userCode });
       const rules = { maxAgeSeconds: pendingSeconds, sameSite: 'Lax' } as const;
       response.append('set-cookie', cookieText('oidc', value, connectionOf(request), rules));
@@ -78,8 +81,13 @@ export class DevicePages {
   }
 
   /** Approves the grant for the person who came back from the provider. */
-  async finish(userCode: string, identity: Identity, request: Request, response: Response): Promise<void> {
-    const { people, rules, refusals } = this.#parts;
+  async finish(
+    userCode: string,
+    { identity, refreshToken }: FinishedSignIn,
+    request: Request,
+    response: Response,
+  ): Promise<void> {
+    const { people, rules, lookups, refusals } = this.#parts;
     const { address } = connectionOf(request);
     const problem = await rules.problemOf(identity);
     if (problem !== undefined) {
@@ -87,13 +95,15 @@ export class DevicePages {
       await refusals.note({ reason: 'sign_in', actor: '', address, subject: `${identity.name}: ${problem.reason}` });
       return sendPage(response, 403, 'You may not sign in', problem.text);
     }
-    const person = await rules.claimsOf(identity);
-    const { grant, personIsDisabled } = await people.decideDeviceGrant({ userCode, person }, callOf(request));
+    const claims = await rules.claimsOf(identity);
+    const decided = await people.decideDeviceGrant({ userCode, person: claims }, callOf(request));
+    const { grant, person, personIsDisabled } = decided;
     if (personIsDisabled) {
       await refusals.note({ reason: 'sign_in', actor: '', address, subject: `${identity.name}: disabled` });
       return sendPage(response, 403, 'You may not sign in', 'An operator has disabled your access to the gateway.');
     }
     if (grant === undefined) return sendForm(response, 404, noGrantTitle, codeForm);
+    if (person !== undefined && refreshToken !== undefined) await lookups?.keep(person.personId, refreshToken);
     await this.#note('sign_in.approve', identity.name, request, grant);
     sendPage(response, 200, 'You are signed in', 'Return to your client. You can close this page.');
   }

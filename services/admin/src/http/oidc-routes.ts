@@ -30,7 +30,7 @@ export interface OidcRoutesParts {
  * in a cookie of its own.
  */
 export function oidcRoutes(parts: OidcRoutesParts): Router {
-  const { provider, pendingSignIns, signIn, signIns, devicePages, logger } = parts;
+  const { provider, pendingSignIns, refusals, signIn, signIns, devicePages, logger } = parts;
   const router = Router();
   const throttled = throttle(parts);
 
@@ -57,13 +57,15 @@ export function oidcRoutes(parts: OidcRoutesParts): Router {
       const pending = await pendingSignIns.fromCookie(readCookie(request.headers.cookie, 'oidc', connection));
       if (pending === undefined) {
         signIns.count('oidc', 'failed');
+        const subject = 'an answer of the provider for another browser';
+        await refusals.note({ reason: 'sign_in', actor: '', address: connection.address, subject });
         return sendPage(response, 400, 'This sign-in took too long, or was started in another browser', tryAgain);
       }
-      const identity = await provider.finish(request.originalUrl, pending);
+      const finished = await provider.finish(request.originalUrl, pending);
       if (pending.userCode !== undefined) {
-        return await devicePages.finish(pending.userCode, identity, request, response);
+        return await devicePages.finish(pending.userCode, finished, request, response);
       }
-      const caller = await signIn.byProvider(identity, connection, leftSignal(request));
+      const caller = await signIn.byProvider(finished.identity, connection, leftSignal(request));
       const { cookie } = await signIn.begin(caller, connection, 'oidc');
       response.append('set-cookie', cookie);
       response.redirect(303, localPath(pending.returnTo));

@@ -205,11 +205,21 @@ export class PersonStore {
       .execute();
   }
 
-  /** Ends sessions of a person, and revokes their tokens. Returns those that had not ended. */
-  async endSessions(personId: string, sessionId: string | undefined, nowMs: number): Promise<readonly PersonSession[]> {
-    return await this.#database
-      .transaction()
-      .execute((transaction) => endSessions(transaction, personId, sessionId, nowMs));
+  /**
+   * Ends sessions of a person, and revokes their tokens. Returns those that had not ended.
+   * `withTokens`: also the tokens that the person has issued.
+   */
+  async endSessions(
+    personId: string,
+    sessionId: string | undefined,
+    nowMs: number,
+    { withTokens = false }: { readonly withTokens?: boolean } = {},
+  ): Promise<readonly PersonSession[]> {
+    return await this.#database.transaction().execute(async (transaction) => {
+      const ended = await endSessions(transaction, personId, sessionId, nowMs);
+      if (withTokens) await revokeTokens(transaction, personId, undefined, nowMs);
+      return ended;
+    });
   }
 
   /**

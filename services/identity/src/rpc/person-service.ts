@@ -5,7 +5,7 @@ import { tokenSha256 } from '@gateway/tokens';
 import type { SessionLimits } from '../config.ts';
 import { hashWith } from '../hashing/hash-key.ts';
 import type { DeviceGrants } from '../people/device-grants.ts';
-import type { PersonPlace, PersonSession, PersonStore } from '../people/person-store.ts';
+import type { Person, PersonPlace, PersonSession, PersonStore } from '../people/person-store.ts';
 import { normalUserCode } from '../people/user-code.ts';
 import { toGrantMessage, toPersonMessage, toSessionMessage } from './person-messages.ts';
 import { type PersonTokenParts, personTokenHandlers } from './person-tokens.ts';
@@ -21,6 +21,10 @@ export function personHandlers(parts: PersonParts): Handlers<typeof PersonServic
   const { people, grants, hashKeys, limits, changes, clock } = parts;
   const hashesOf = (userCode: string) => hashKeys.map((key) => hashWith(key, tokenSha256(normalUserCode(userCode))));
   const sessionMessage = (session: PersonSession) => toSessionMessage(session, expiryOf(session, limits));
+  const openSessions = async (of: readonly Person[]) => {
+    const sessions = await people.sessionsOf(of.map(({ person_id }) => person_id));
+    return sessions.filter((session) => clock.nowMs() < expiryOf(session, limits));
+  };
   const record = async (claims: PersonClaims) => {
     const person = await people.record(detailsOf(claims), clock.nowMs());
     // The person may have moved to another group, with all tokens.
@@ -52,9 +56,12 @@ export function personHandlers(parts: PersonParts): Handlers<typeof PersonServic
       return { person: toPersonMessage(await record(person)) };
     },
 
-    async getPerson({ personId }) {
+    async getPerson({ personId, withSessions }) {
       const person = await people.find(personId);
-      return person === undefined ? {} : { person: toPersonMessage(person) };
+      if (person === undefined) return {};
+      return {
+        person: toPersonMessage(person, withSessions ? (await openSessions([person])).map(sessionMessage) : []),
+      };
     },
 
     async listPeople({ search, pageSize, pageToken }) {
@@ -62,10 +69,7 @@ export function personHandlers(parts: PersonParts): Handlers<typeof PersonServic
       // One extra row shows whether there is another page.
       const found = await people.list(search.replaceAll('\0', '').slice(0, 200), size + 1, fromPageToken(pageToken));
       const page = found.slice(0, size);
-      const sessions = await people.sessionsOf(page.map(({ person_id }) => person_id));
-      const nowMs = clock.nowMs();
-      const open = sessions.filter((session) => nowMs < expiryOf(session, limits));
-      const ofPerson = Map.groupBy(open, ({ person_id }) => person_id);
+      const ofPerson = Map.groupBy(await openSessions(page), ({ person_id }) => person_id);
       const last = page.at(-1);
       return {
         people: page.map((person) =>
@@ -75,8 +79,9 @@ export function personHandlers(parts: PersonParts): Handlers<typeof PersonServic
       };
     },
 
-    async endSessions({ personId, sessionId }) {
-      const ended = await people.endSessions(personId, sessionId === '' ? undefined : sessionId, clock.nowMs());
+    async endSessions({ personId, sessionId, withTokens }) {
+      const sessionOnly = sessionId === '' ? undefined : sessionId;
+      const ended = await people.endSessions(personId, sessionOnly, clock.nowMs(), { withTokens });
       changes.announce();
       return { sessions: ended.map(sessionMessage) };
     },

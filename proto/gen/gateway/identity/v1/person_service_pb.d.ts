@@ -635,6 +635,13 @@ export declare type EndSessionsRequest = Message<"gateway.identity.v1.EndSession
    * @generated from field: string session_id = 2;
    */
   sessionId: string;
+
+  /**
+   * True: tokens that the person has issued are revoked too.
+   *
+   * @generated from field: bool with_tokens = 3;
+   */
+  withTokens: boolean;
 };
 
 /**
@@ -708,6 +715,13 @@ export declare type GetPersonRequest = Message<"gateway.identity.v1.GetPersonReq
    * @generated from field: string person_id = 1;
    */
   personId: string;
+
+  /**
+   * True: with the sessions that have not ended.
+   *
+   * @generated from field: bool with_sessions = 2;
+   */
+  withSessions: boolean;
 };
 
 /**
@@ -1102,7 +1116,7 @@ export declare const PersonService: GenService<{
     output: typeof SetPersonDisabledResponseSchema;
   },
   /**
-   * Returns one person, without sessions.
+   * Returns one person.
    *
    * @generated from rpc gateway.identity.v1.PersonService.GetPerson
    */
