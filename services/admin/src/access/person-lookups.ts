@@ -30,7 +30,7 @@ export interface PersonLookupsParts {
 /**
  * Looks people who are signed in up at the OpenID Connect provider, again and again: their groups
  * apply here, and sessions end that the provider no longer allows. While the provider is away,
- * sessions go on.
+ * sessions continue.
  */
 export class PersonLookups {
   readonly #parts: PersonLookupsParts;
