@@ -111,6 +111,7 @@ export async function planServices(settings: ServicesSettings, stack: AsyncDispo
         ...addressSettings[name]({
           ...settings,
           ...{ tokenHashKey, accountKeys, personKeys, metricsUrls, address },
+          edgeUrl: peer(index)('edge-router')?.publicUrl ?? '',
           urlOf: (service) => callable(service, peer(index)(service)?.grpcUrl),
           credentialUrl: callable('pool-broker', peer(index)('pool-broker')?.credentialUrl),
         }),
@@ -147,6 +148,7 @@ interface Known extends ServicesSettings {
   readonly accountKeys: string;
   readonly personKeys: string;
   readonly metricsUrls: string;
+  readonly edgeUrl: string;
 }
 
 type AddressSettings = (known: Known) => Readonly<Record<string, string>>;
@@ -187,7 +189,7 @@ const addressSettings: Readonly<Record<ServiceName, AddressSettings>> = {
   identity: ({ backends, tokenHashKey }) => ({ DATABASE_URL: backends.postgresUrl, TOKEN_HASH_KEY: tokenHashKey }),
   'usage-ingest': ledgerSettings,
   'usage-query': ledgerSettings,
-  admin: ({ urlOf, backends, address, personKeys, metricsUrls }) => ({
+  admin: ({ urlOf, backends, address, personKeys, metricsUrls, edgeUrl }) => ({
     DATABASE_URL: backends.postgresUrl,
     PERSON_KEYS: personKeys,
     ADMIN_TOKEN: address.adminToken ?? '',
@@ -199,6 +201,7 @@ const addressSettings: Readonly<Record<ServiceName, AddressSettings>> = {
     RESPONSES_ADAPTER_URL: urlOf('responses-adapter'),
     MESSAGES_ADAPTER_URL: urlOf('messages-adapter'),
     METRICS_URLS: metricsUrls,
+    EDGE_URL: edgeUrl,
   }),
 };
 

@@ -24,6 +24,7 @@ import { modelsBehaviour } from './models.ts';
 import { namedCausesBehaviour } from './named-causes.ts';
 import { oddAnswersBehaviour } from './odd-answers.ts';
 import { officialSdksBehaviour, officialSdksSmoke } from './official-sdks.ts';
+import { playgroundBehaviour } from './playground.ts';
 import { probedAccountsBehaviour } from './probed-accounts.ts';
 import { protocolBehaviour } from './protocol.ts';
 import { reconcileBehaviour } from './reconcile.ts';
@@ -82,6 +83,7 @@ export function describeGateway<T extends Topology>(
     requestTargetsBehaviour(gateway);
     reconcileBehaviour(gateway);
     adminPortBehaviour(gateway);
+    playgroundBehaviour(gateway);
     unknowingShellBehaviour(gateway);
     more(gateway);
   });

@@ -220,7 +220,7 @@ function plausible(things: Things & Scene, ofDatabase: string[]): TextFor {
       accountLabels: 'team-a',
     },
     ...{ pool: 'responses', models: 'gpt-*', model: 'gpt-5.5', tokenUrl: 'https://127.0.0.1:1/token', pageToken: '' },
-    receiver: 'ops',
+    ...{ receiver: 'ops', tokenText: things.tokens.HOLDER },
     ...{ text: 'pools: { p: { format: responses, owned_by: o, base_url: "http://x" } }' },
   };
   return ({ localName }) => {

@@ -96,9 +96,13 @@ describe('docker-compose.yml', () => {
           const { hostname, port } = new URL(value);
           const peer = compose.services[hostname];
           const isShared = peer?.networks.some((network) => networks.includes(network)) ?? false;
-          const { GRPC_PORT, ADMIN_PORT, CREDENTIAL_PORT } = peer?.environment ?? {};
+          const { GRPC_PORT, ADMIN_PORT, CREDENTIAL_PORT, PORT } = peer?.environment ?? {};
           const isAdmin = hostname === 'admin';
-          const own = setting === 'CREDENTIAL_URL' ? [CREDENTIAL_PORT] : [isAdmin ? ADMIN_PORT : GRPC_PORT];
+          const named: Readonly<Record<string, string | undefined>> = {
+            CREDENTIAL_URL: CREDENTIAL_PORT,
+            EDGE_URL: PORT,
+          };
+          const own = [setting in named ? named[setting] : isAdmin ? ADMIN_PORT : GRPC_PORT];
           return !isShared || (GRPC_PORT !== undefined && !own.includes(port));
         })
         .map(([setting, value]) => `${name}: ${setting}=${value}`),

@@ -61,7 +61,9 @@ describe('the network policies', () => {
       const policies = (await renderFolder(overlay)).filter(({ kind }) => kind === 'NetworkPolicy');
       // The admin service shows the state of every replica, including its own.
       const readings = services.map(({ name }) => `${name}:${portNumbers.admin} from admin`);
-      const expected = [...connectionsOfTheCallTable(), ...readings].toSorted();
+      // It sends requests of the playground to the public port, too.
+      const playground = `edge-router:${portNumbers.public} from admin`;
+      const expected = [...connectionsOfTheCallTable(), ...readings, playground].toSorted();
       expect(expected.length).toBeGreaterThan(12);
       const ownNames = [...Object.keys(callTable), 'limiter-client', ...services.map(({ name }) => name)].filter(
         (name) => name !== 'prometheus',

@@ -195,6 +195,8 @@ export const services = [
     optionalSecrets: { OIDC_CLIENT_SECRET: 'oidc', PERSON_KEYS: 'oidc' },
     reachesProviders: true,
     isForOperators: true,
+    // The Service that clients reach, too.
+    settings: () => ({ EDGE_URL: 'http://gateway' }),
     memoryMiB: (values) => values.services.admin.heapMiB + nodeMiB,
   },
 ] as const satisfies readonly Service[];

@@ -104,7 +104,7 @@ describe('the settings', () => {
       expect(read).toThrow(`${name} is not set`);
   });
 
-  it('of a process of its own name the adapters, or none of them', () => {
+  it('of a process of its own name the adapters and the public API, or none of them', () => {
     const peers = ['IDENTITY_URL', 'POOL_BROKER_URL', 'LIMITER_URL', 'USAGE_QUERY_URL', 'USAGE_INGEST_URL'];
     const env = {
       DATABASE_URL: 'postgres://127.0.0.1/gateway',
@@ -115,6 +115,13 @@ describe('the settings', () => {
     expect(readAdminProcessConfig({ ...env, MESSAGES_ADAPTER_URL }).adapters).toEqual([
       { format: ProviderFormat.MESSAGES, name: 'messages-adapter', url: MESSAGES_ADAPTER_URL },
     ]);
+    expect(readAdminProcessConfig(env).edgeUrl).toBeUndefined();
+    expect(readAdminProcessConfig({ ...env, EDGE_URL: 'https://gateway.example' }).edgeUrl).toBe(
+      'https://gateway.example',
+    );
+    for (const EDGE_URL of ['http://edge:8080/v1', 'file:///etc/passwd', 'http://user@edge']) {
+      expect(() => readAdminProcessConfig({ ...env, EDGE_URL })).toThrow('EDGE_URL must');
+    }
     const wrong = { ...env, MESSAGES_ADAPTER_URL: 'https://messages:50051' };
     expect(() => readAdminProcessConfig(wrong)).toThrow('MESSAGES_ADAPTER_URL must start with http://');
   });

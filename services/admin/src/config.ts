@@ -54,6 +54,8 @@ export function readAdminProcessConfig(env: Environment) {
         const url = reader.optionalPeerUrl(setting, `http://${name}:50051`);
         return url === undefined ? [] : [{ format, name, url }];
       }),
+      // EDGE_URL (none): the address of the public API, for the playground.
+      edgeUrl: readOrigin(reader, 'EDGE_URL', 'http://edge-router:8080'),
       // METRICS_URLS (none): the admin ports of each service's replicas, for their metrics.
       metricsUrls: readMetricsUrls(reader),
     };
@@ -68,7 +70,7 @@ function sharedAdminSettings(reader: EnvReader) {
 
 function adminSettings(reader: EnvReader) {
   // ADMIN_PUBLIC_URL (none): the console's address for browsers, if it is behind a proxy.
-  const publicUrl = readOrigin(reader, 'ADMIN_PUBLIC_URL');
+  const publicUrl = readOrigin(reader, 'ADMIN_PUBLIC_URL', 'https://admin.example');
   return {
     names: {
       host: reader.string('ADMIN_HOST', reader.string('HOST', '127.0.0.1')),
@@ -200,11 +202,11 @@ function readPeopleGroups(reader: EnvReader): ReadonlyMap<string, string> {
 }
 
 /** A URL without a path. */
-function readOrigin(reader: EnvReader, name: string): string | undefined {
-  const text = reader.optionalUrl(name, 'https://admin.example', ['https', 'http']);
+function readOrigin(reader: EnvReader, name: string, example: string): string | undefined {
+  const text = reader.optionalUrl(name, example, ['https', 'http']);
   const url = text === undefined ? null : URL.parse(text);
   if (url !== null && url.origin !== text?.toLowerCase()) {
-    reader.problem(`${name} must be a scheme and a host, without a path. For example: ${name}=https://admin.example`);
+    reader.problem(`${name} must be a scheme and a host, without a path. For example: ${name}=${example}`);
   }
   return url?.origin;
 }

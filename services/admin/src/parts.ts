@@ -21,6 +21,8 @@ export interface AdminPeers extends Omit<ReturnType<typeof peersOf>, 'limiter'> 
   /** Absent for a format: this process does not know the address of its adapter. */
   readonly adapters: ReadonlyMap<ProviderFormat, Pick<Client<typeof AdapterService>, 'probeAccount'>>;
   readonly replicas: ReplicaDirectory;
+  /** The address of the public API, for the playground. Undefined: it is not known. */
+  readonly edgeUrl: string | undefined;
 }
 
 /** The adapter of each format: its process, and the setting with its address. */

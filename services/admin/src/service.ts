@@ -35,6 +35,7 @@ import { DevicePages } from './http/device-routes.ts';
 import { oidcRoutes } from './http/oidc-routes.ts';
 import { signedIn } from './http/signed-in.ts';
 import { type AdminParts, type AdminPeers, type PeerName, peersOf } from './parts.ts';
+import { EdgeRelay } from './playground/edge-relay.ts';
 import { adminRoutes, sessionRoutes } from './routes.ts';
 import { boundedTexts } from './rpc/bounded-texts.ts';
 import { databaseError, databaseErrors } from './rpc/database-errors.ts';
@@ -107,6 +108,7 @@ export function createAdminService(
   const audit = new AuditTrail(database, clock, logger);
   const parts: AdminParts = { peers, database, audit, sender, clock, logger };
   const figures = new FigureReader({ peers, clock, logger });
+  const relay = new EdgeRelay(peers.edgeUrl);
   const alerts = new AlertLoop({
     ...{ peers, figures, store: new AlertStore(database, clock), sender, clock, logger, metrics },
     intervalMs: config.alertIntervalMs,
@@ -114,7 +116,7 @@ export function createAdminService(
   const adminApp = createApp({
     ...config,
     refusals,
-    routes: adminRoutes(parts, operators, figures),
+    routes: adminRoutes(parts, operators, figures, relay),
     openRoutes: sessionRoutes({ signIn, sessions, operators, oidcLabel: config.oidc?.label ?? '' }),
     check: (context) =>
       gate.check(context).catch((thrown) => {
@@ -147,6 +149,7 @@ export function createAdminService(
       stopping.abort();
       await Promise.all([tending, lookingUp]);
       await alerts[Symbol.asyncDispose]();
+      await relay[Symbol.asyncDispose]();
       await sender[Symbol.asyncDispose]();
       await figures[Symbol.asyncDispose]();
     },
@@ -196,6 +199,7 @@ export async function createAdminFromEnvironment(env: Environment, runtime: Serv
       config.adapters.map(({ format, name, url }) => [format, openChannel(name, url).client(AdapterService)]),
     ),
     replicas: stack.use(networkReplicas(config.metricsUrls, runtime.tls)),
+    edgeUrl: config.edgeUrl,
   };
   const database = openPostgres(config.databaseUrl, { applicationName: 'admin', metrics: runtime.metrics });
   stack.defer(() => database.destroy());

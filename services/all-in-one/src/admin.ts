@@ -1,3 +1,4 @@
+import { isIPv6 } from 'node:net';
 import { firstOperatorName, OperatorStore } from '@gateway/admin/access/operators';
 import { type AdminConfig, readAdminConfig, readSharedAdminConfig } from '@gateway/admin/config';
 import { ownReplica } from '@gateway/admin/figures/replica-directory';
@@ -20,6 +21,8 @@ interface AdminOptions {
   /** The routes of all services in this process. */
   readonly routes: readonly ServiceRoute[];
   readonly adapters: AdminPeers['adapters'];
+  /** The public port. */
+  readonly edgePort: number;
   /** Why the gateway takes no requests. */
   readonly notReady: () => Promise<string | undefined>;
 }
@@ -32,13 +35,14 @@ export async function createAdmin({
   adapters,
   ...options
 }: AdminOptions): Promise<AdminService> {
-  const { config, runtime, notReady } = options;
+  const { config, runtime, edgePort, notReady } = options;
   const address = `${config.adminHost}:${config.adminPort}`;
   const peers = {
     ...peersOf((service) => directClientOf(routes, service)),
     adapters,
     // With workers, the metrics of this process include theirs.
     replicas: ownReplica({ service: 'gateway', address, metrics: runtime.metrics, notReady }),
+    edgeUrl: httpUrl(config.host, edgePort),
   };
   const settings = await readAdminSettings(env);
   const adminToken = settings.adminToken ?? (await ownAdminToken(env, database));
@@ -57,6 +61,14 @@ export async function readAdminSettings(env: Environment): Promise<AdminConfig> 
   const data = await DataFolder.open(env);
   return readAdminConfig({ ...env, PERSON_KEYS: await data.personKeys(), PERSON_KEYS_FILE: undefined });
 }
+
+/** The address at which this machine reaches a port of its own. */
+export function httpUrl(host: string, port: number, scheme: 'http' | 'https' = 'http'): string {
+  return `${scheme}://${own[host] ?? (isIPv6(host) ? `[${host}]` : host)}:${port}`;
+}
+
+/** Addresses that stand for all of a machine. */
+const own: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '[::1]' };
 
 /** The file with the first operator's token of a gateway on its embedded database. */
 export const adminTokenFile = 'admin-token';

@@ -87,7 +87,9 @@ export async function composeGateway(env: Environment, config: AllInOneConfig, r
   const notReady = () => firstReason(services);
   const adapters = openProbingAdapters(env, [...broker.routes, ...broker.credentialRoutes], runtime, stack);
   const behindAdmin = [...others, ...ingest.routes];
-  const admin = await run(await createAdmin({ ...wiring, database, routes: behindAdmin, adapters, notReady }));
+  const admin = await run(
+    await createAdmin({ ...wiring, database, routes: behindAdmin, adapters, edgePort: edge.port, notReady }),
+  );
 
   const running = stack.move();
   return {

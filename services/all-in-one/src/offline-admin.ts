@@ -142,6 +142,7 @@ async function openParts(
       usageLedger: clientOf(UsageLedgerService),
       adapters: new Map(),
       replicas: { read: async () => [], settings: async () => [] },
+      edgeUrl: undefined,
     },
     database,
     audit: new AuditTrail(database, systemClock, logger),

@@ -10,7 +10,7 @@ import { readResponsesAdapterConfig } from '@gateway/responses-adapter/config';
 import { createLogger, Metrics, startTracing } from '@gateway/telemetry';
 import { readUsageIngestConfig, readUsageStreamConfig } from '@gateway/usage-ingest/config';
 import { readUsageQueryConfig } from '@gateway/usage-query/config';
-import { adminTokenFile, readAdminSettings } from './admin.ts';
+import { adminTokenFile, httpUrl, readAdminSettings } from './admin.ts';
 import { composeGateway } from './compose.ts';
 import { readAllInOneConfig } from './config.ts';
 import { DataFolder } from './data-folder.ts';
@@ -76,12 +76,10 @@ async function serveUntilStopped(env: Environment): Promise<void> {
   const { adminApp } = gateway.admin;
   const admin = stack.use(await listenAdmin({ ...runtime, ...config, adminApp, notReady }));
   using stop = new StopSignal();
-  const url = (scheme: string, host: string, port: number) =>
-    `${scheme}://${host === '0.0.0.0' ? '127.0.0.1' : host}:${port}`;
-  const adminUrl = url(tls === undefined ? 'http' : 'https', config.adminHost, admin.port);
+  const adminUrl = httpUrl(config.adminHost, admin.port, tls === undefined ? 'http' : 'https');
   process.stdout.write(
     welcomeText({
-      baseUrl: url('http', config.host, edge.port),
+      baseUrl: httpUrl(config.host, edge.port),
       adminUrl,
       // The operator manages the tokens of a shared database.
       token: isDatabaseShared ? undefined : await firstToken(identity, data, simulatorUrl !== undefined),

@@ -19,7 +19,12 @@ export function networkPolicy(service: Service, values: Values): INetworkPolicy 
     nameLookups,
     ...callsOf(service.name),
     ...service.backends.map((backend) => toBackend(backend, values)),
-    ...(service.isForOperators ? [{ to: services.map(({ name }) => podsOf(name)), ports: [tcp('admin')] }] : []),
+    ...(service.isForOperators
+      ? [
+          { to: services.map(({ name }) => podsOf(name)), ports: [tcp('admin')] },
+          { to: publicServices.map(podsOf), ports: [tcp('public')] },
+        ]
+      : []),
     ...(service.reachesProviders ? [toProviders(values)] : []),
     { ports: values.networkPolicies.collector },
   ]);
@@ -73,7 +78,12 @@ function ingressOf(service: Service, { networkPolicies }: Values): INetworkPolic
   const { clients, limiterClients, prometheus, operators } = networkPolicies;
   const callers = Map.groupBy(callersOf(service), ({ port }) => port);
   return [
-    ...(service.ports.includes('public') ? [{ from: clients, ports: [tcp('public')] }] : []),
+    ...(service.ports.includes('public')
+      ? [
+          { from: clients, ports: [tcp('public')] },
+          { from: metricsReaders.map(podsOf), ports: [tcp('public')] },
+        ]
+      : []),
     ...[...callers].map(([port, group]) => ({ from: group.map(({ caller }) => podsOf(caller)), ports: [tcp(port)] })),
     ...(openToAll.some((method) => serves(service, method)) ? [{ from: limiterClients, ports: [tcp('grpc')] }] : []),
     ...(service.isForOperators ? [{ from: operators, ports: [tcp('admin')] }] : []),
@@ -82,8 +92,11 @@ function ingressOf(service: Service, { networkPolicies }: Values): INetworkPolic
   ];
 }
 
-/** Services that show the state of all others. */
+/** Services that show the state of all others, and send requests of the playground. */
 const metricsReaders = services.filter(({ isForOperators }) => isForOperators).map(({ name }) => name);
+
+/** Services that clients call. */
+const publicServices = services.filter(({ ports }: Service) => ports.includes('public')).map(({ name }) => name);
 
 /**
  * Callers are identified by the labels of their pods. Pods of other teams have another label, and

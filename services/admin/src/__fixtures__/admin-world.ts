@@ -33,9 +33,9 @@ export interface BrowserSession {
 
 /**
  * The admin service on its own port, with one operator of each role. A fake identity service knows
- * the callers' tokens.
+ * the callers' tokens. @param edgeUrl the public API, for the playground
  */
-export async function anAdminWorld(env: Readonly<Record<string, string>> = {}, atPort = 0) {
+export async function anAdminWorld(env: Readonly<Record<string, string>> = {}, atPort = 0, edgeUrl?: string) {
   const { database, ...opened } = await openTestSqlite();
   const clock = new ManualClock(Date.parse('2026-11-23T10:00:00Z'));
   const metrics = new Metrics();
@@ -44,7 +44,7 @@ export async function anAdminWorld(env: Readonly<Record<string, string>> = {}, a
   const identity = directClient(serviceRoute(IdentityService, identityOf(callers)));
   const { people, groups, ...signIns } = fakePeople();
   // The services under test call no other peer.
-  const peers = { identity, people, groups } as unknown as AdminPeers;
+  const peers = { identity, people, groups, edgeUrl } as unknown as AdminPeers;
   const service = createAdminService(readAdminConfig(env), peers, { database }, runtime, {
     clock,
     consoleFolder: fileURLToPath(new URL('./console', import.meta.url)),

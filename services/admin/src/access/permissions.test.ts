@@ -50,6 +50,7 @@ describe('the permissions', () => {
       'SignIn',
     ]);
     expect(namesFor(holder, undefined)).toEqual([
+      'PlaygroundService.Relay',
       'SessionService.GetSession',
       'SessionService.GetSignInOptions',
       'SessionService.SignIn',

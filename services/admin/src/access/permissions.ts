@@ -7,6 +7,7 @@ import { GroupService } from '@gateway/proto/admin/v1/group_service_pb.js';
 import { MyTokenService } from '@gateway/proto/admin/v1/my_token_service_pb.js';
 import { OperatorService, Role } from '@gateway/proto/admin/v1/operator_service_pb.js';
 import { PersonService } from '@gateway/proto/admin/v1/person_service_pb.js';
+import { PlaygroundService } from '@gateway/proto/admin/v1/playground_service_pb.js';
 import { PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
 import { RequestService } from '@gateway/proto/admin/v1/request_service_pb.js';
 import { SessionService } from '@gateway/proto/admin/v1/session_service_pb.js';
@@ -78,6 +79,9 @@ const permissions: ReadonlyMap<DescMethod, Permission> = new Map([
     issueMyToken: 'person',
     rotateMyToken: 'person',
     revokeMyToken: 'person',
+  }),
+  ...of(PlaygroundService, {
+    relay: 'signed in',
   }),
   ...of(PoolService, {
     listPools: VIEWER,
