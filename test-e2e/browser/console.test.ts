@@ -62,11 +62,12 @@ describe('an operator who signs in', () => {
     await page.getByRole('heading', { name: 'Access denied' }).waitFor();
   });
 
-  it('with the token of a caller sees its own usage alone', async () => {
+  it('with the token of a caller sees its own usage and the playground alone', async () => {
     await signInAs(page, 'gw_s_ci');
     await page.getByRole('heading', { level: 1, name: 'My usage' }).waitFor();
     expect(await page.getByRole('navigation', { name: 'Pages' }).getByRole('link').allTextContents()).toEqual([
       'My usage',
+      'Playground',
     ]);
   });
 });

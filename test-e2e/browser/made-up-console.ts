@@ -16,6 +16,7 @@ export const madeUpPaths = {
   pools: '/pools/responses',
   explain: '/pools?model=gateway/sterk',
   usage: '/usage',
+  playground: '/playground',
   tokens: '/tokens',
   groups: '/groups',
   group: '/groups/platform',

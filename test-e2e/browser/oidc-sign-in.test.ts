@@ -1,10 +1,10 @@
 import { aSignInProvider, clientId, clientSecret } from '@gateway/admin/__fixtures__/sign-in-provider';
 import { AuditService } from '@gateway/proto/admin/v1/audit_service_pb.js';
 import { freePorts } from '@gateway/testkit';
-import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { adminClient } from '../client/operator.ts';
 import { startAllInOne } from '../topologies/all-in-one.ts';
+import { answerProvider } from './answer-provider.ts';
 import { goTo, startBrowser, visit } from './browser.ts';
 
 it('an operator signs in at a real provider of OpenID Connect, with the role of the groups there, and out again', async () => {
@@ -54,22 +54,3 @@ it('an operator signs in at a real provider of OpenID Connect, with the role of 
     await browser.close();
   }
 });
-
-/**
- * Acts as a person on the provider's pages, however many it shows: enters a name and a password,
- * and consents.
- */
-async function answerProvider(page: Page, issuer: string, name: string): Promise<void> {
-  await page.waitForLoadState();
-  for (let pages = 0; page.url().startsWith(issuer) && pages < 3; pages++) {
-    const login = page.locator('input[name=login]');
-    if ((await login.count()) > 0) {
-      await login.fill(name);
-      await page.locator('input[name=password]').fill('any');
-    }
-    const before = page.url();
-    await page.locator('button[type=submit]').click();
-    await page.waitForURL((url) => url.href !== before);
-    await page.waitForLoadState();
-  }
-}

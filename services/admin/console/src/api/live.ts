@@ -1,15 +1,10 @@
-import {
-  create,
-  type DescMessage,
-  type DescMethodServerStreaming,
-  type MessageInitShape,
-  type MessageShape,
-} from '@bufbuild/protobuf';
+import type { DescMessage, DescMethodServerStreaming, MessageInitShape, MessageShape } from '@bufbuild/protobuf';
 import { useTransport } from '@connectrpc/connect-query';
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useEffectEvent, useState, useSyncExternalStore } from 'react';
 import { mayPass, type Problem, problemOf } from './problem.ts';
 import { noticeEndOfSession } from './session.tsx';
+import { openStream } from './stream.ts';
 
 /** The state of a stream. */
 export type Connection =
@@ -50,8 +45,7 @@ export function useLive<I extends DescMessage, O extends DescMessage, T>(
   const [connection, setConnection] = useState<Connection>({ state: 'connecting' });
   const question = JSON.stringify(input, (_key, value) => (typeof value === 'bigint' ? String(value) : value));
   const open = useEffectEvent((attempt: AbortController) => {
-    const asked = once(create(method.input, input));
-    const stream = transport.stream(method, attempt.signal, undefined, undefined, asked);
+    const stream = openStream(transport, method, input, attempt.signal);
     return messagesOf(stream, silentAfterSeconds, attempt);
   });
   const onRefused = useEffectEvent((error: unknown) => noticeEndOfSession(queries, error));
@@ -145,10 +139,6 @@ async function* messagesOf<T>(
   } finally {
     clearTimeout(watchdog);
   }
-}
-
-async function* once<T>(message: T): AsyncGenerator<T> {
-  yield message;
 }
 
 const retries = new Set<() => void>();

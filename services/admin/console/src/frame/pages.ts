@@ -8,6 +8,7 @@ import { MyUsagePage } from '../pages/my-usage/my-usage-page.tsx';
 import { OperatorsPage } from '../pages/operators/operators-page.tsx';
 import { OverviewPage } from '../pages/overview/overview-page.tsx';
 import { PeoplePage } from '../pages/people/people-page.tsx';
+import { PlaygroundPage } from '../pages/playground/playground-page.tsx';
 import { PoolsPage } from '../pages/pools/pools-page.tsx';
 import { RequestPage } from '../pages/requests/request-page.tsx';
 import { RequestsPage } from '../pages/requests/requests-page.tsx';
@@ -37,6 +38,7 @@ export const pages: readonly PageEntry[] = [
   { path: '/pools', label: 'Pools', group: 'Watch', role: Role.VIEWER, component: PoolsPage },
   { path: '/pools/:pool', role: Role.VIEWER, component: PoolsPage },
   { path: '/usage', label: 'Usage', group: 'Watch', role: Role.VIEWER, component: UsagePage },
+  { path: '/playground', label: 'Playground', group: 'Watch', role: Role.VIEWER, component: PlaygroundPage },
   { path: '/tokens', label: 'Tokens', group: 'Manage', role: Role.VIEWER, component: TokensPage },
   { path: '/tokens/new', role: Role.OPERATOR, component: IssueTokenPage },
   { path: '/tokens/:tokenId', role: Role.VIEWER, component: TokenPage },
@@ -44,6 +46,7 @@ export const pages: readonly PageEntry[] = [
   { path: '/groups/:groupId', role: Role.VIEWER, component: GroupPage },
   { path: '/people', label: 'People', group: 'Manage', role: Role.VIEWER, component: PeoplePage },
   { path: '/my-usage', label: 'My usage', group: 'Watch', role: Role.UNSPECIFIED, component: MyUsagePage },
+  { path: '/playground', label: 'Playground', group: 'Watch', role: Role.UNSPECIFIED, component: PlaygroundPage },
   { path: '/system', label: 'System', group: 'Gateway', role: Role.VIEWER, component: SystemPage },
   { path: '/configuration', label: 'Configuration', group: 'Gateway', role: Role.VIEWER, component: ConfigurationPage },
   { path: '/operators', label: 'Operators', group: 'Gateway', role: Role.ADMIN, component: OperatorsPage },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { repeatAsCurl } from './repeat-as-curl.ts';
+import { asCurl, repeatAsCurl } from './repeat-as-curl.ts';
 
 describe('a request as curl', () => {
   it('asks the same endpoint and model with a token of its own', () => {
@@ -23,6 +23,12 @@ describe('a request as curl', () => {
     expect(repeated('/v1/messages/count_tokens', false)).not.toContain('stream');
     // The log of an older edge does not know.
     expect(repeated('/v1/messages')).toContain('"stream":true');
+  });
+
+  it('sends a body as it is, and never a file', () => {
+    const sent = (body: string) => asCurl({ endpoint: '/v1/responses', body, streamed: false }, '');
+    expect(sent('{"a":1}')).toContain(`-d '{"a":1}'`);
+    expect(sent('@/etc/passwd')).toContain(`--data-raw '@/etc/passwd'`);
   });
 
   it('runs nothing that a client hid in the name of a model', () => {

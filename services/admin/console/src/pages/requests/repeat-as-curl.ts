@@ -5,18 +5,30 @@ import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
  * here, and the reader uses a token of their own.
  */
 export function repeatAsCurl({ endpoint, model, streamed = true }: Repeatable, address: string): string {
+  const stream = streamed && mayStream.includes(endpoint) ? { stream: true } : {};
+  const body = JSON.stringify({ model: model || '…', ...bodies[endpoint], ...stream });
+  return asCurl({ endpoint, body, streamed }, address);
+}
+
+/** A command that sends this body. The token is in the variable GATEWAY_TOKEN. */
+export function asCurl({ endpoint, body, streamed }: SentAsCurl, address: string): string {
   const header = endpoint.startsWith('/v1/messages')
     ? 'x-api-key: $GATEWAY_TOKEN'
     : 'authorization: Bearer $GATEWAY_TOKEN';
-  const stream = streamed && mayStream.includes(endpoint) ? { stream: true } : {};
-  const body = JSON.stringify({ model: model || '…', ...bodies[endpoint], ...stream });
   const lines = [
     `curl${streamed ? ' -N' : ''} ${quoted(`${address}${endpoint}`)}`,
     `-H "${header}"`,
     `-H 'content-type: application/json'`,
-    `-d ${quoted(body)}`,
+    // With -d, a text that begins with @ would be the name of a file.
+    `${body.startsWith('@') ? '--data-raw' : '-d'} ${quoted(body)}`,
   ];
   return lines.join(' \\\n  ');
+}
+
+interface SentAsCurl {
+  readonly endpoint: string;
+  readonly body: string;
+  readonly streamed: boolean;
 }
 
 const messages = [{ role: 'user', content: '…' }];
