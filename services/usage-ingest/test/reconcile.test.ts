@@ -160,6 +160,7 @@ describe.each(testDatabases)('reconciling a day in $name', ({ open }) => {
     expect(answer).toMatchObject({ eventsKept: false, differenceCount: 0, repaired: false });
     const [sum] = await opened.database.selectFrom('usage_daily').select('requests').execute();
     expect(sum).toEqual({ requests: 1 });
+    expect(await ledger.reconcileDay({ localDay: '2026-08-02' })).toMatchObject({ eventsKept: true });
   });
 
   it('is refused for a day that is none', async () => {

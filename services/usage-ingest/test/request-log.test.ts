@@ -69,9 +69,16 @@ describe.each(testDatabases)('the request log in $name', ({ open }) => {
 
   it('takes what no database could store as it came, and records the usage beside what it cannot keep', async () => {
     await using opened = await open();
-    const logs = [entry(todayMs, { model: 'a\0\ud800b' }), create(RequestLoggedSchema, { requestId: 'no time' })];
+    const logs = [
+      entry(todayMs, { model: 'a\0\ud800b' }),
+      create(RequestLoggedSchema, { requestId: 'no time' }),
+      entry(todayMs, { requestId: '' }),
+      entry(-1),
+      entry(0, { model: 'first' }),
+    ];
     await clientOf(opened.database).record({ events: [usageEvent()], logs });
-    expect(await opened.database.selectFrom('request_log').select('request_id').execute()).toHaveLength(1);
+    const stored = await opened.database.selectFrom('request_log').select('models').orderBy('local_day').execute();
+    expect(stored).toEqual([{ models: '\nfirst\n' }, { models: '\na\ufffdb\n' }]);
     expect((await ledgerTotals(opened.database)).events?.requests).toBe(1);
   });
 
@@ -83,9 +90,9 @@ describe.each(testDatabases)('the request log in $name', ({ open }) => {
     const days = eventDaysOf(opened.database, 'request_log');
     const { signal } = new AbortController();
     expect(await days.removeBefore('2026-11-21', signal)).toMatchObject({ days: 1 });
-    await client.record({ events: [], logs });
+    await client.record({ events: [], logs: [...logs, entry(todayMs)] });
     const rows = await opened.database.selectFrom('request_log').select('local_day').execute();
-    expect(rows).toEqual([{ local_day: '2026-11-21' }]);
+    expect(rows).toEqual([{ local_day: '2026-11-21' }, { local_day: '2026-11-21' }]);
     expect((await ledgerTotals(opened.database)).events?.requests).toBe(1);
   });
 });

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { openTestSqlite } from '@gateway/database/testing';
 import type { UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
-import { createLogger, inSpan, Metrics, SpanKind, startTracing } from '@gateway/telemetry';
+import { createLogger, Metrics, startTracing } from '@gateway/telemetry';
 import { OtlpReceiver } from '@gateway/telemetry/testing';
 import { testBackends } from '@gateway/testkit';
 import { roomMs } from '@gateway/testkit/room';
@@ -58,52 +57,9 @@ describe('the traces of requests on their way into the ledger', () => {
     expect(spans.find((span) => span.name === name)).toMatchObject({ traceId, parentSpanId: '00f067aa0ba902b7' });
     expect(spans.find((span) => span.name === 'record')).toMatchObject(spanOf(event, 'parentSpanId'));
   });
-
-  it('have the row also when it could not be stored at first, and say so', async () => {
-    await using world = await openWorld();
-    const event = usageEvent({ traceparent: traceparent() });
-    const process = () =>
-      inSpan('process', { kind: SpanKind.CONSUMER }, () => world.recorder.record([event, usageEvent()]));
-    await world.database.schema.alterTable('usage_daily').renameTo('elsewhere').execute();
-    await expect(process()).rejects.toThrow();
-    await world.database.schema.alterTable('elsewhere').renameTo('usage_daily').execute();
-    expect(await process()).toBe(2);
-    const spans = await world.receiver.until((all) => all.length >= 4);
-    expect(spans.filter(({ name }) => name === 'record')).toMatchObject([
-      { name: 'record', error: 'ERR_SQLITE_ERROR', ...spanOf(event, 'parentSpanId') },
-      { name: 'record', error: undefined, ...spanOf(event, 'parentSpanId') },
-    ]);
-    expect(spans).toHaveLength(4);
-  });
-
-  it('have no row where usage goes straight to the ledger: the edge waits for it', async () => {
-    await using world = await openWorld();
-    expect(await world.recorder.record([usageEvent({ traceparent: traceparent() })])).toBe(1);
-    await inSpan('later', { kind: SpanKind.CONSUMER }, async () => undefined);
-    const spans = await world.receiver.until((all) => all.length >= 1);
-    expect(spans.map(({ name }) => name)).toEqual(['later']);
-  });
 });
 
 describe('delays on the way into the ledger', () => {
-  it('are the ages of events when they are recorded, each once, with their traces', async () => {
-    await using world = await openWorld();
-    const late = usageEvent({ endedAt: timestampFromMs(nowMs - 20_000), traceparent: traceparent() });
-    const prompt = usageEvent({ endedAt: timestampFromMs(nowMs - 200) });
-    await world.recorder.record([late, prompt, late, usageEvent()]);
-    await world.recorder.record([late, usageEvent({ endedAt: timestampFromMs(nowMs + 5_000) })]);
-    const text = await world.metrics.exposition('application/openmetrics-text; version=1.0.0; charset=utf-8');
-    const bucket = (le: string) =>
-      new RegExp(`gateway_usage_event_age_seconds_bucket\\{le="${le}"\\} (.*)`).exec(text)?.[1];
-    expect(bucket('0.1')).toBe('1');
-    expect(bucket('0.25')).toBe('2');
-    expect(bucket('10.0') ?? bucket('10')).toBe('2');
-    expect(bucket('30.0') ?? bucket('30')).toMatch(
-      new RegExp(`^3 # \\{trace_id="${spanOf(late, 'spanId').traceId}"\\}`),
-    );
-    expect(text).toContain('gateway_usage_event_age_seconds_count 3');
-  });
-
   it('are what the stream holds, how old it is and what replicas have at hand', async () => {
     await using world = await openWorld();
     const reader = await openUsageConsumer(world.connection, world.stream, world.names);

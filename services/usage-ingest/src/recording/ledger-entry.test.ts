@@ -55,8 +55,9 @@ describe('an event', () => {
     });
   });
 
-  it('may cost nothing, and may have no cost: an older edge records none, or the model had no price', () => {
+  it('may cost nothing or a thousand million, and may have no cost: an older edge records none, or the model had no price', () => {
     expect(read({ costMicros: 0n })).toMatchObject({ cost_micros: 0 });
+    expect(read({ costMicros: 2n ** 50n })).toMatchObject({ cost_micros: 2 ** 50 });
     const { costMicros: _, ...unpriced } = complete;
     expect(readEvent(create(UsageRecordedSchema, unpriced))).toMatchObject({ cost_micros: null });
   });

@@ -66,13 +66,17 @@ async function countedSums(snapshot: Transaction<Database>, localDay: string, at
  * zero.
  */
 function differencesOf(recorded: readonly DailySum[], counted: readonly DailySum[]) {
-  const [recordedSums, countedSums] = [recorded, counted].map((sums) => new Map(sums.map((sum) => [keyOf(sum), sum])));
+  const [recordedSums, countedSums] = [byKey(recorded), byKey(counted)];
   return addUp([...counted, ...recorded.map((sum) => plus(nothingOf(sum), sum, -1))]).map((missing) => ({
-    recorded: recordedSums?.get(keyOf(missing)) ?? nothingOf(missing),
-    counted: countedSums?.get(keyOf(missing)) ?? nothingOf(missing),
+    recorded: recordedSums.get(keyOf(missing)) ?? nothingOf(missing),
+    counted: countedSums.get(keyOf(missing)) ?? nothingOf(missing),
     /** What must be added to the recorded sum. */
     missing,
   }));
+}
+
+function byKey(sums: readonly DailySum[]): ReadonlyMap<string, DailySum> {
+  return new Map(sums.map((sum) => [keyOf(sum), sum]));
 }
 
 function nothingOf(sum: DailySum): DailySum {

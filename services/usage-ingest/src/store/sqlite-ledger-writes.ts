@@ -1,11 +1,5 @@
 import type { SQLInputValue, SQLTagStore } from 'node:sqlite';
-import {
-  type GatewayDatabase,
-  type RequestLogTable,
-  type SummedColumn,
-  summedColumns,
-  type TableByDay,
-} from '@gateway/database';
+import { type GatewayDatabase, type RequestLogTable, summedColumns, type TableByDay } from '@gateway/database';
 import { writeToSqlite } from '@gateway/database/sqlite';
 import { type DailySum, dailySums, type LedgerEntry, type RecordedBatch } from '../recording/ledger-entry.ts';
 
@@ -42,86 +36,50 @@ function firstKeptDay(sql: SQLTagStore, table: TableByDay): string {
 
 const once = 'on conflict (local_day, request_id) do nothing';
 
-const insertEntry = insertionOf<LedgerEntry>('usage_events', once, {
-  request_id: true,
-  token_id: true,
-  admitted_at_ms: true,
-  local_day: true,
-  endpoint: true,
-  provider: true,
-  model: true,
-  account_id: true,
-  group_id: true,
-  input_tokens: true,
-  cached_tokens: true,
-  cache_write_5m_tokens: true,
-  cache_write_1h_tokens: true,
-  output_tokens: true,
-  reasoning_tokens: true,
-  estimated: true,
-  outcome: true,
-  cost_micros: true,
-});
+const insertEntry = insertionOf<LedgerEntry>('usage_events', once);
 
-const insertLog = insertionOf<RequestLogTable>('request_log', once, {
-  request_id: true,
-  local_day: true,
-  token_id: true,
-  received_at_ms: true,
-  ending: true,
-  moved: true,
-  slow: true,
-  models: true,
-  entry: true,
-  status: true,
-  endpoint: true,
-  accounts: true,
-  client_request_id: true,
-  logged_at_ms: true,
-});
-
-type Total = Omit<DailySum, 'account_id' | 'group_id'>;
-
-const columnsOfTotal = {
-  token_id: true,
-  local_day: true,
-  provider: true,
-  model: true,
-  ...(Object.fromEntries(summedColumns.map((column) => [column, true])) as Record<SummedColumn, true>),
-} as const;
+const insertLog = insertionOf<RequestLogTable>('request_log', once);
 
 const addition = `do update set ${summedColumns.map((column) => `${column} = ${column} + excluded.${column}`).join(', ')}`;
 
-const addTotal = insertionOf<Total>(
+const addTotal = insertionOf<DailySum>(
   'usage_daily',
   `on conflict (token_id, local_day, provider, model) ${addition}`,
-  columnsOfTotal,
+  ['account_id', 'group_id'],
 );
 
-const addSumOfAccount = insertionOf<Omit<DailySum, 'group_id'>>(
+const addSumOfAccount = insertionOf<DailySum>(
   'usage_daily_by_account',
   `on conflict (token_id, local_day, provider, model, account_id) ${addition}`,
-  { ...columnsOfTotal, account_id: true },
+  ['group_id'],
 );
 
-const addSumOfGroup = insertionOf<Omit<DailySum, 'account_id'>>(
+const addSumOfGroup = insertionOf<DailySum>(
   'usage_daily_by_group',
   `on conflict (group_id, local_day, token_id, provider, model) ${addition}`,
-  { ...columnsOfTotal, group_id: true },
+  ['account_id'],
 );
 
 /**
- * Inserts a row; returns false when it already existed and has not changed. A column that is
- * missing in `columns` would not be stored, so its type requires all of them.
+ * Inserts a row; returns false when it already existed and has not changed. All rows of a table
+ * have the same columns.
+ * @param absent fields of a row for which the table has no column.
  */
 function insertionOf<Row extends Readonly<Record<keyof Row, SQLInputValue>>>(
   table: string,
   onConflict: string,
-  columns: Readonly<Record<keyof Row, true>>,
+  absent: readonly (keyof Row)[] = [],
 ): (sql: SQLTagStore, row: Row) => boolean {
-  const names = Object.keys(columns) as (keyof Row)[];
-  const start = `insert into ${table} (${names.join(', ')}) values (`;
-  const parts = [start, ...names.slice(1).map(() => ', '), `) ${onConflict}`];
-  const statement = Object.assign(parts, { raw: parts });
-  return (sql, row) => Number(sql.run(statement, ...names.map((name) => row[name])).changes) > 0;
+  const prepare = (row: Row) => {
+    const names = (Object.keys(row) as (keyof Row)[]).filter((name) => !absent.includes(name));
+    const start = `insert into ${table} (${names.join(', ')}) values (`;
+    const parts = [start, ...names.slice(1).map(() => ', '), `) ${onConflict}`];
+    return { names, statement: Object.assign(parts, { raw: parts }) };
+  };
+  let prepared: ReturnType<typeof prepare> | undefined;
+  return (sql, row) => {
+    prepared ??= prepare(row);
+    const { names, statement } = prepared;
+    return Number(sql.run(statement, ...names.map((name) => row[name])).changes) > 0;
+  };
 }

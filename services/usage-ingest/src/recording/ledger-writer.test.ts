@@ -1,0 +1,253 @@
+import { randomUUID } from 'node:crypto';
+import { create, toBinary } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import type { GatewayDatabase } from '@gateway/database';
+import { openTestSqlite } from '@gateway/database/testing';
+import { RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
+import { type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { createLogger, inSpan, Metrics, SpanKind, startTracing } from '@gateway/telemetry';
+import { OtlpReceiver } from '@gateway/telemetry/testing';
+import { sql } from 'kysely';
+import { describe, expect, it, vi } from 'vitest';
+import { usageEvent } from '../../test/usage-fixtures.ts';
+import { createIngestMetrics } from '../metrics.ts';
+import { UsageLedger } from '../store/usage-ledger.ts';
+import { LedgerWriter } from './ledger-writer.ts';
+
+const nowMs = Date.parse('2026-11-20T10:00:30Z');
+
+describe('writing to the ledger', () => {
+  it('stores events and log entries in transactions of limited size, in order', async () => {
+    await using world = await openWorld();
+    const events = Array.from({ length: 7 }, (_, n) => usageEvent({ requestId: `r${n}` }));
+    const logs = Array.from({ length: 11 }, (_, n) => logEntry(`l${n}`));
+    expect(await world.writer.record(events, logs)).toBe(7);
+    expect(world.transactions()).toEqual([
+      [
+        ['r0', 'r1', 'r2'],
+        ['l0', 'l1', 'l2'],
+      ],
+      [
+        ['r3', 'r4', 'r5'],
+        ['l3', 'l4', 'l5'],
+      ],
+      [['r6'], ['l6', 'l7', 'l8']],
+      [[], ['l9', 'l10']],
+    ]);
+    expect(await world.writer.record(events.slice(0, 3))).toBe(0);
+    expect(world.transactions().slice(4)).toEqual([[['r0', 'r1', 'r2'], []]]);
+    expect(await world.count('request_log')).toBe(11);
+  });
+
+  it('counts events as recorded, repeated or put aside', async () => {
+    await using world = await openWorld();
+    const [first, second] = [usageEvent(), usageEvent()];
+    await world.writer.record([first, second, usageEvent({ localDay: 'tomorrow' })]);
+    await world.writer.record([second, usageEvent()]);
+    expect(await world.results()).toEqual({ recorded: 3, repeated: 1, dead_letter: 1 });
+  });
+
+  it('puts bytes aside that cannot be parsed, once, with the reason and a note in the log', async () => {
+    await using world = await openWorld();
+    for (const reason of ['not a message', 'again']) await world.writer.bury(Buffer.from('abc'), reason);
+    expect(await world.letters()).toEqual([
+      {
+        dead_letter_id: 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad',
+        received_at_ms: nowMs,
+        reason: 'not a message',
+        payload: 'YWJj',
+      },
+    ]);
+    expect(world.errors.mock.calls[0]).toEqual([
+      {
+        dead_letter_id: 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad',
+        reason: 'not a message',
+      },
+      'usage cannot be recorded: moved to dead_letters',
+    ]);
+    expect(await world.results()).toMatchObject({ dead_letter: 2 });
+  });
+
+  it('puts an event of a day that is no longer kept aside, and counts it as neither new nor repeated', async () => {
+    await using world = await openWorld();
+    await world.ledger.days.removeBefore('2026-11-20', new AbortController().signal);
+    const old = usageEvent({ localDay: '2026-11-19' });
+    expect(await world.writer.record([old, usageEvent()])).toBe(1);
+    expect(await world.results()).toEqual({ recorded: 1, repeated: 0, dead_letter: 1 });
+    expect(await world.letters()).toMatchObject([
+      {
+        reason: 'events of its day are no longer kept (USAGE_EVENT_RETENTION_DAYS), so it may already be counted',
+        payload: payloadOf(old),
+      },
+    ]);
+  });
+
+  it('puts the event aside that the database rejects, and stores the others and the log once', async () => {
+    await using world = await openWorld();
+    await world.refuse('usage_events', 'refused');
+    const refused = usageEvent({ requestId: 'refused' });
+    const logs = [logEntry('l1'), logEntry('l2')];
+    expect(await world.writer.record([usageEvent(), refused, usageEvent()], logs)).toBe(2);
+    expect(await world.letters()).toMatchObject([{ reason: 'the database rejects it', payload: payloadOf(refused) }]);
+    expect(await world.count('request_log')).toBe(2);
+    expect(await world.results()).toEqual({ recorded: 2, repeated: 0, dead_letter: 1 });
+    expect(await world.refusedLogs()).toBe(0);
+    // One of three, each alone, and the log alone: no call is empty.
+    expect(world.transactions().map((ids) => ids.flat().length)).not.toContain(0);
+  });
+
+  it('drops log entries that the database rejects, says how many, and stores the usage beside them', async () => {
+    await using world = await openWorld();
+    await world.refuse('request_log', 'refused');
+    expect(await world.writer.record([usageEvent()], [logEntry('refused'), logEntry('l1')])).toBe(1);
+    expect(await world.writer.record([], [logEntry('refused')])).toBe(0);
+    expect(await world.refusedLogs()).toBe(3);
+    expect(world.errors.mock.calls).toEqual([
+      [{ count: 2, err: expect.any(Error) }, 'the database rejects entries of the request log; they are dropped'],
+      [{ count: 1, err: expect.any(Error) }, 'the database rejects entries of the request log; they are dropped'],
+    ]);
+    expect(await world.results()).toEqual({ recorded: 1, repeated: 0, dead_letter: 0 });
+  });
+
+  it('rejects when the database is away, so that the call is repeated, and puts nothing aside', async () => {
+    await using world = await openWorld();
+    await world.database.schema.alterTable('request_log').renameTo('elsewhere').execute();
+    await expect(world.writer.record([usageEvent()], [logEntry('l1')])).rejects.toThrow('request_log');
+    await world.database.schema.alterTable('elsewhere').renameTo('request_log').execute();
+    expect(await world.letters()).toEqual([]);
+    expect([await world.count('usage_events'), await world.refusedLogs()]).toEqual([0, 0]);
+  });
+});
+
+describe('the trace of a request on its way into the ledger', () => {
+  it('has the row also when it could not be stored at first, and says so', async () => {
+    await using world = await openWorld();
+    await using receiver = await world.trace();
+    const event = usageEvent({ traceparent: traceparent() });
+    const process = () =>
+      inSpan('process', { kind: SpanKind.CONSUMER }, () => world.writer.record([event, usageEvent()]));
+    await world.database.schema.alterTable('usage_daily').renameTo('elsewhere').execute();
+    await expect(process()).rejects.toThrow();
+    await world.database.schema.alterTable('elsewhere').renameTo('usage_daily').execute();
+    expect(await process()).toBe(2);
+    const spans = await receiver.until((all) => all.length >= 4);
+    expect(spans.filter(({ name }) => name === 'record')).toMatchObject([
+      { name: 'record', error: 'ERR_SQLITE_ERROR', ...spanOf(event, 'parentSpanId') },
+      { name: 'record', error: undefined, ...spanOf(event, 'parentSpanId') },
+    ]);
+    expect(spans).toHaveLength(4);
+  });
+
+  it('has no row where usage goes straight to the ledger: the edge waits for it', async () => {
+    await using world = await openWorld();
+    await using receiver = await world.trace();
+    expect(await world.writer.record([usageEvent({ traceparent: traceparent() })])).toBe(1);
+    await inSpan('later', { kind: SpanKind.CONSUMER }, async () => undefined);
+    const spans = await receiver.until((all) => all.length >= 1);
+    expect(spans.map(({ name }) => name)).toEqual(['later']);
+  });
+
+  it('leads to the age of its event when it is recorded, which counts once', async () => {
+    await using world = await openWorld();
+    await using _receiver = await world.trace();
+    const late = usageEvent({ endedAt: timestampFromMs(nowMs - 20_000), traceparent: traceparent() });
+    const prompt = usageEvent({ endedAt: timestampFromMs(nowMs - 200) });
+    await world.writer.record([late, prompt, late, usageEvent()]);
+    await world.writer.record([late, usageEvent({ endedAt: timestampFromMs(nowMs + 5_000) })]);
+    const text = await world.metrics.exposition('application/openmetrics-text; version=1.0.0; charset=utf-8');
+    const bucket = (le: string) =>
+      new RegExp(`gateway_usage_event_age_seconds_bucket\\{le="${le}"\\} (.*)`).exec(text)?.[1];
+    expect(bucket('0.1')).toBe('1');
+    expect(bucket('0.25')).toBe('2');
+    expect(bucket('10.0') ?? bucket('10')).toBe('2');
+    expect(bucket('30.0') ?? bucket('30')).toMatch(
+      new RegExp(`^3 # \\{trace_id="${spanOf(late, 'spanId').traceId}"\\}`),
+    );
+    expect(text).toContain('gateway_usage_event_age_seconds_count 3');
+    expect(Number(/gateway_usage_event_age_seconds_sum (.*)/.exec(text)?.[1])).toBeCloseTo(20.2);
+  });
+});
+
+/** A writer of at most three entries at a time. */
+async function openWorld() {
+  const opened = await openTestSqlite();
+  const { database } = opened;
+  const metrics = new Metrics();
+  const logger = createLogger('test', 'silent');
+  const errors = vi.spyOn(logger, 'error');
+  const ledger = new UsageLedger(database);
+  const recording = vi.spyOn(ledger, 'record');
+  const metric = async (line: string) =>
+    Number(
+      (await metrics.exposition())
+        .split('\n')
+        .find((text) => text.startsWith(`${line} `))
+        ?.slice(line.length),
+    );
+  return {
+    ...{ database, metrics, ledger, errors },
+    writer: new LedgerWriter({
+      ...{ ledger, logger, batchEvents: 3 },
+      clock: { nowMs: () => nowMs },
+      metrics: createIngestMetrics(metrics),
+    }),
+    /** The ids of all events and log entries that the ledger was asked to store together. */
+    transactions: () =>
+      recording.mock.calls.map(([entries, logs]) => [
+        entries.map(({ request_id }) => request_id),
+        logs.map(({ requestId }) => requestId),
+      ]),
+    refusedLogs: () => metric('gateway_usage_request_log_refused_total'),
+    async results() {
+      const names = ['recorded', 'repeated', 'dead_letter'];
+      const values = names.map((name) => metric(`gateway_usage_events_total{result="${name}"}`));
+      return Object.fromEntries((await Promise.all(values)).map((value, n) => [names[n], value]));
+    },
+    letters: () => database.selectFrom('dead_letters').selectAll().execute(),
+    count: async (table: 'request_log' | 'usage_events') =>
+      (await database.selectFrom(table).select('request_id').execute()).length,
+    refuse: (table: 'request_log' | 'usage_events', requestId: string) => refuseIn(database, table, requestId),
+    trace: async () => await receiverOfTraces(metrics),
+    [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose](),
+  };
+}
+
+/** Makes the database reject one request id, as it would reject data that violates a constraint. */
+async function refuseIn(database: GatewayDatabase, table: string, requestId: string): Promise<void> {
+  await sql`create trigger refused before insert on ${sql.table(table)} when new.request_id = ${sql.lit(requestId)}
+            begin select raise(abort, 'refused'); end`.execute(database);
+}
+
+/** Records the spans of this process until it is disposed. */
+async function receiverOfTraces(metrics: Metrics) {
+  await using stack = new AsyncDisposableStack();
+  const receiver = stack.use(await OtlpReceiver.listen());
+  vi.stubEnv('OTEL_EXPORTER_OTLP_ENDPOINT', receiver.url);
+  vi.stubEnv('OTEL_BSP_SCHEDULE_DELAY', '20');
+  stack.defer(() => void vi.unstubAllEnvs());
+  stack.use(await startTracing({ service: 'test', logger: createLogger('test', 'silent'), metrics }));
+  const opened = stack.move();
+  return {
+    until: receiver.until.bind(receiver),
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  };
+}
+
+function logEntry(requestId: string) {
+  return create(RequestLoggedSchema, { requestId, tokenId: 't', receivedAt: timestampFromMs(nowMs) });
+}
+
+function payloadOf(event: UsageRecorded): string {
+  return Buffer.from(toBinary(UsageRecordedSchema, event)).toString('base64');
+}
+
+/** The `traceparent` of a sampled trace. */
+function traceparent(): string {
+  return `00-${randomUUID().replaceAll('-', '')}-${randomUUID().replaceAll('-', '').slice(16)}-01`;
+}
+
+/** The trace of an event, and the span that it names. */
+function spanOf<K extends string>({ traceparent }: UsageRecorded, spanKey: K) {
+  const [, traceId, spanId] = traceparent.split('-');
+  return { traceId, [spanKey]: spanId };
+}
