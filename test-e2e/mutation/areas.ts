@@ -33,7 +33,10 @@ export const areas: Readonly<Record<string, Area>> = {
   },
   outbox: {
     mutate: ['services/edge-router/src/usage/{outbox*,send-batch}.ts'],
-    tests: ['services/edge-router/src/usage/{outbox,outbox-events,outbox-file-rows,outbox-row,send-batch}.test.ts'],
+    tests: [
+      'services/edge-router/src/usage/{outbox,outbox-backlog,outbox-events,outbox-file-rows}.test.ts',
+      'services/edge-router/src/usage/{outbox-row,outbox-traces,send-batch}.test.ts',
+    ],
   },
   ingest: {
     mutate: ['services/usage-ingest/src/{recording,store}/*.ts'],

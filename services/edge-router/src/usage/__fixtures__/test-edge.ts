@@ -27,6 +27,9 @@ export class TestEdge implements AsyncDisposable {
     damaged: string[];
     lost: string[];
     waiting: number;
+    /** The age of the oldest row that waits, and the size of all files. */
+    oldestSeconds: number;
+    bytes: number;
     faults: unknown[];
     deliveryFaults: unknown[];
   };
@@ -42,7 +45,7 @@ export class TestEdge implements AsyncDisposable {
       writeErrors: 0,
       damaged: [],
       lost: [],
-      waiting: 0,
+      ...{ waiting: 0, oldestSeconds: 0, bytes: 0 },
       faults: [],
       deliveryFaults: [],
     };
@@ -54,9 +57,7 @@ export class TestEdge implements AsyncDisposable {
       },
       damaged: (path) => void seen.damaged.push(path),
       lost: (event) => void seen.lost.push(event.requestId),
-      backlog: ({ events: waiting }) => {
-        seen.waiting = waiting;
-      },
+      backlog: ({ events: waiting, ...rest }) => void Object.assign(seen, { waiting, ...rest }),
     };
     const files: OutboxFile[] = [];
     const edge: { current?: TestEdge } = {};

@@ -1,0 +1,128 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
+import { create } from '@bufbuild/protobuf';
+import { RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
+import { LedgerOutcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { FakeLedger } from './__fixtures__/fake-ledger.ts';
+import { type OutboxOptions, TestEdge, usageEvent } from './__fixtures__/test-edge.ts';
+import { OutboxFile } from './outbox-file.ts';
+
+const malformed = Object.assign(new Error('database disk image is malformed'), { errcode: 11 });
+
+describe('what waits in the outbox', () => {
+  let folder: string;
+  let ledger: FakeLedger;
+  const startEdge = (options: Partial<OutboxOptions> = {}) => TestEdge.start({ folder, sink: ledger, ...options });
+  const delivered = () => [...ledger.rows.keys()].sort();
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'outbox-'));
+    ledger = new FakeLedger();
+  });
+  afterEach(() => rm(folder, { recursive: true }));
+
+  it('is reported with its number, its size on disk and the age of its oldest', async () => {
+    ledger.away = true;
+    await using edge = await startEdge();
+    await expect.poll(() => edge.seen.bytes).toBeGreaterThan(0);
+    await expect.poll(() => edge.seen).toMatchObject({ waiting: 0, oldestSeconds: expect.closeTo(0, 1) });
+    const first = Date.now();
+    await edge.outbox.finish(usageEvent('r1'));
+    await expect.poll(() => edge.seen.oldestSeconds).toBeGreaterThan(0.05);
+    await edge.outbox.finish(usageEvent('r2'));
+    await expect.poll(() => edge.seen.waiting).toBe(2);
+    expect(edge.seen.oldestSeconds).toBeGreaterThan(0.05);
+    expect(edge.seen.oldestSeconds).toBeLessThanOrEqual((Date.now() - first) / 1_000);
+    ledger.away = false;
+    await expect.poll(() => edge.seen.waiting).toBe(0);
+    await expect.poll(() => edge.seen.oldestSeconds).toBeCloseTo(0, 1);
+  });
+
+  it('has the age of its oldest row on disk when most of it is only there', async () => {
+    ledger.away = true;
+    await using edge = await startEdge();
+    for (let n = 0; n < 2_000; n++) void edge.outbox.finish(usageEvent(`r${n}`));
+    const ended = Date.now();
+    await expect.poll(() => edge.seen.waiting).toBe(2_000);
+    await expect.poll(() => Date.now() - ended).toBeGreaterThan(100);
+    await expect.poll(() => edge.seen.oldestSeconds).toBeGreaterThan(0.1);
+    expect(edge.seen.oldestSeconds).toBeLessThan(60);
+  });
+
+  it('holds log entries back for the next usage, or until it is closed', async () => {
+    const edge = await startEdge({ maintainMs: 60_000 });
+    await edge.outbox.finish(usageEvent('r1'));
+    edge.outbox.log(create(RequestLoggedSchema, { requestId: 'r1' }));
+    for (let turns = 0; turns < 20; turns++) await turn();
+    expect(ledger.logs.size).toBe(0);
+    await edge.outbox.finish(usageEvent('r2'));
+    expect([...ledger.logs.keys()]).toEqual(['r1']);
+    edge.outbox.log(create(RequestLoggedSchema, { requestId: 'r2' }));
+    await edge.stop();
+    expect([...ledger.logs.keys()]).toEqual(['r1', 'r2']);
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  it('takes no more log entries with 20,000 rows to deliver: the room is for usage', async () => {
+    ledger.away = true;
+    await using edge = await startEdge();
+    for (let n = 1; n < 20_000; n++) void edge.outbox.finish(usageEvent(`r${n}`));
+    const log = (requestId: string) => edge.outbox.log(create(RequestLoggedSchema, { requestId }));
+    expect([log('l1'), log('l2')]).toEqual([true, false]);
+    await edge.outbox.finish(usageEvent('last'));
+    await expect.poll(() => edge.seen.waiting).toBe(20_001);
+    expect(log('l3')).toBe(false);
+    ledger.away = false;
+    await expect.poll(() => edge.seen.waiting).toBe(0);
+    expect(ledger.rows.size).toBe(20_000);
+    expect([...ledger.logs.keys()]).toEqual(['l1']);
+    expect(log('l4')).toBe(true);
+  });
+
+  it('is what the disk has of a request when neither disk nor memory has room for its end', async () => {
+    const edge = await startEdge({ memoryEvents: 2, lastDeliveryMs: 5 });
+    edge.outbox.open(usageEvent('stored', LedgerOutcome.FAILED));
+    await turn();
+    ledger.away = true;
+    edge.isDiskFull = true;
+    edge.outbox.open(usageEvent('unknown', LedgerOutcome.FAILED));
+    for (const requestId of ['r1', 'r2', 'stored', 'unknown', 'r3']) await edge.outbox.finish(usageEvent(requestId));
+    expect(edge.seen.lost).toEqual(['stored', 'unknown', 'r3']);
+    edge.isDiskFull = false;
+    ledger.away = false;
+    await expect.poll(delivered).toEqual(['r1', 'r2', 'stored']);
+    expect(ledger.rows.get('stored')).toMatchObject({ outcome: LedgerOutcome.FAILED, estimated: true });
+    await expect.poll(() => edge.seen.waiting).toBe(0);
+    await edge.stop();
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  it('moves to a new file when its own is found to be damaged, which stays for inspection', async () => {
+    ledger.away = true;
+    const names: string[] = [];
+    const openFile: typeof OutboxFile.open = (path, synchronous) => {
+      const file = OutboxFile.open(path, synchronous);
+      if (file === undefined) return undefined;
+      const isFirst = names.push(basename(path)) === 1;
+      const write = file.write.bind(file);
+      vi.spyOn(file, 'write').mockImplementation((rows) => {
+        if (isFirst && ledger.largestBatch > 0) throw malformed;
+        write(rows);
+      });
+      return file;
+    };
+    const edge = await startEdge({ openFile, lastDeliveryMs: 5 });
+    for (const requestId of ['r1', 'r2']) await edge.outbox.finish(usageEvent(requestId));
+    const [first = '', second = ''] = names;
+    await expect.poll(() => edge.seen.damaged).toEqual([join(folder, first)]);
+    expect(edge.seen.writeErrors).toBe(1);
+    await edge.stop();
+    expect((await readdir(folder)).toSorted()).toEqual([`${first}.damaged`, second].toSorted());
+    ledger.away = false;
+    await using _next = await startEdge();
+    await expect.poll(delivered).toEqual(['r1', 'r2']);
+  });
+});
