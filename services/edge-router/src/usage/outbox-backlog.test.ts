@@ -102,18 +102,7 @@ describe('what waits in the outbox', () => {
 
   it('moves to a new file when its own is found to be damaged, which stays for inspection', async () => {
     ledger.away = true;
-    const names: string[] = [];
-    const openFile: typeof OutboxFile.open = (path, synchronous) => {
-      const file = OutboxFile.open(path, synchronous);
-      if (file === undefined) return undefined;
-      const isFirst = names.push(basename(path)) === 1;
-      const write = file.write.bind(file);
-      vi.spyOn(file, 'write').mockImplementation((rows) => {
-        if (isFirst && ledger.largestBatch > 0) throw malformed;
-        write(rows);
-      });
-      return file;
-    };
+    const { names, openFile } = firstFileFails('write', () => ledger.largestBatch > 0);
     const edge = await startEdge({ openFile, lastDeliveryMs: 5 });
     for (const requestId of ['r1', 'r2']) await edge.outbox.finish(usageEvent(requestId));
     const [first = '', second = ''] = names;
@@ -125,4 +114,34 @@ describe('what waits in the outbox', () => {
     await using _next = await startEdge();
     await expect.poll(delivered).toEqual(['r1', 'r2']);
   });
+
+  it('is what was in memory when its file can no longer be read', async () => {
+    ledger.away = true;
+    const { names, openFile } = firstFileFails('batches', () => true);
+    await using edge = await startEdge({ openFile });
+    for (let n = 0; n < 2_000; n++) void edge.outbox.finish(usageEvent(`r${n}`));
+    await expect.poll(() => edge.seen.damaged).toEqual([join(folder, names[0] ?? '')]);
+    expect(edge.seen.faults).toEqual([malformed]);
+    await edge.outbox.finish(usageEvent('last'));
+    ledger.away = false;
+    await expect.poll(() => edge.seen.waiting).toBe(0);
+    expect(ledger.rows.size).toBeGreaterThan(0);
+    expect(ledger.rows.has('last')).toBe(true);
+  });
 });
+
+/** A first file whose operation finds that it is damaged, while the condition is true. */
+function firstFileFails(operation: 'write' | 'batches', isDamaged: () => boolean) {
+  const names: string[] = [];
+  const openFile: typeof OutboxFile.open = (path, synchronous) => {
+    const file = OutboxFile.open(path, synchronous);
+    if (file === undefined || names.push(basename(path)) > 1) return file;
+    const original: (...given: never[]) => unknown = file[operation].bind(file);
+    vi.spyOn(file, operation).mockImplementation((...given: unknown[]): never => {
+      if (isDamaged()) throw malformed;
+      return original(...(given as never[])) as never;
+    });
+    return file;
+  };
+  return { names, openFile };
+}

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -113,6 +113,10 @@ describe('a file of the outbox', () => {
     file.remove();
     expect(await readdir(folder)).toEqual([]);
     expect(() => file.write([row(2)])).toThrow();
+    const bare = open(pathOf('b'));
+    rmSync(`${pathOf('b')}-wal`, { force: true });
+    bare.remove();
+    expect(await readdir(folder)).toEqual([]);
   });
 
   it('is created under another name when another process took it for abandoned', () => {
@@ -216,5 +220,7 @@ describe('what dead processes left', () => {
 it('the size of a folder is that of its files', async () => {
   writeFileSync(join(folder, 'a'), 'x'.repeat(100));
   writeFileSync(join(folder, 'b'), 'x'.repeat(11));
+  // Its size is unknown, as that of a file that is removed in the meantime.
+  symlinkSync(join(folder, 'missing'), join(folder, 'c'));
   expect(await bytesIn(folder)).toBe((await stat(join(folder, 'a'))).size + 11);
 });
