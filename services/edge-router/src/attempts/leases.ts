@@ -6,7 +6,7 @@ import type {
   PoolBrokerService,
   ReportRequestSchema,
 } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
-import { type Client, RpcError, UnaryCall } from '@gateway/rpc';
+import { type Client, UnaryCall } from '@gateway/rpc';
 import { cancelTimer, monotonicMs, startInterval } from '@gateway/time';
 import type { RequestEvents } from '../events.ts';
 
@@ -61,8 +61,7 @@ export class Leases implements Disposable {
     try {
       return await new UnaryCall<AcquireResponse>({ timeoutMs }).run(() => acquiring);
     } catch (thrown) {
-      const isLate = thrown instanceof RpcError && thrown.status === 'deadline_exceeded';
-      if (isLate) void this.#giveBack(acquiring, request.requestId);
+      void this.#giveBack(acquiring, request.requestId);
       throw thrown;
     }
   }
@@ -88,6 +87,7 @@ export class Leases implements Disposable {
     }
   }
 
+  /** Only a late call has a lease: any other failure is the call's own. */
   async #giveBack(acquiring: Promise<AcquireResponse>, requestId: string): Promise<void> {
     const [answer] = await Promise.allSettled([acquiring]);
     if (answer.status === 'rejected' || answer.value.result.case !== 'lease') return;

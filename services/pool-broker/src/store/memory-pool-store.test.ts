@@ -150,6 +150,24 @@ describe('the leases of a single process', () => {
     expect(await settle(store, 'lease 100')).toBe('settled');
   });
 
+  it('end as soon as another replica knows that they have ended: the oldest of that account alone', async () => {
+    const store = new MemoryPoolStore(new ManualClock(0));
+    const take = (accountId: string, leaseId: string) =>
+      store.takeLease({ ...wanted, accountId, leaseId, maxConcurrency: 9 });
+    for (const leaseId of ['a1', 'a2', 'a3']) {
+      await take('p/b', leaseId.replace('a', 'b'));
+      await take('p/a', leaseId);
+    }
+    const left = () => ['a1', 'a2', 'a3', 'b1', 'b2', 'b3'].filter((leaseId) => store.hasLease(leaseId));
+    for (const most of [4, 3]) store.limitLeases('p/a', most);
+    expect(left()).toEqual(['a1', 'a2', 'a3', 'b1', 'b2', 'b3']);
+    store.limitLeases('p/a', 1);
+    expect(left()).toEqual(['a3', 'b1', 'b2', 'b3']);
+    expect((await store.readAccounts(['p/a', 'p/b'], leaseTtlMs)).map(({ inFlight }) => inFlight)).toEqual([1, 3]);
+    store.limitLeases('p/c', 0);
+    expect(left()).toEqual(['a3', 'b1', 'b2', 'b3']);
+  });
+
   it('may be settled though another process gave them', async () => {
     const clock = new ManualClock(0);
     const [one, other] = [new MemoryPoolStore(clock), new MemoryPoolStore(clock)];
