@@ -1,3 +1,4 @@
+import { mkdtempSync } from 'node:fs';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
@@ -5,10 +6,11 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { create } from '@bufbuild/protobuf';
 import { RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { LedgerOutcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { FakeLedger } from './__fixtures__/fake-ledger.ts';
 import { type OutboxOptions, TestEdge, usageEvent } from './__fixtures__/test-edge.ts';
 import { OutboxFile } from './outbox-file.ts';
+import type { UsageSink } from './send-batch.ts';
 
 const malformed = Object.assign(new Error('database disk image is malformed'), { errcode: 11 });
 
@@ -127,6 +129,89 @@ describe('what waits in the outbox', () => {
     await expect.poll(() => edge.seen.waiting).toBe(0);
     expect(ledger.rows.size).toBeGreaterThan(0);
     expect(ledger.rows.has('last')).toBe(true);
+  });
+});
+
+describe('deliveries', () => {
+  it('that fail are repeated after a tenth of a second, then ever later up to a second, anew after a success', async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const folder = mkdtempSync(join(tmpdir(), 'outbox-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const startMs = Date.now();
+    const attempts: number[] = [];
+    let isAway = true;
+    const record = async () => {
+      attempts.push(Date.now() - startMs);
+      if (isAway) throw new Error('away');
+    };
+    const edge = await TestEdge.start({ folder, sink: { record }, retryMs: 100, maintainMs: 3_600_000 });
+    const pauses = () => attempts.slice(1).map((ms, n) => ms - (attempts[n] ?? 0));
+    void edge.outbox.finish(usageEvent('r1'));
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(pauses()).toEqual([100, 200, 400, 800, 1_000, 1_000, 1_000]);
+    isAway = false;
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(edge.seen.deliveryFaults).toHaveLength(8);
+    isAway = true;
+    attempts.length = 0;
+    void edge.outbox.finish(usageEvent('r2'));
+    await vi.advanceTimersByTimeAsync(350);
+    expect(pauses()).toEqual([100, 200]);
+    isAway = false;
+    await vi.advanceTimersByTimeAsync(1_000);
+    vi.useRealTimers();
+    await edge.stop();
+  });
+});
+
+describe('an outbox that is closed', () => {
+  let folder: string;
+  const never: UsageSink = { record: () => new Promise(() => undefined) };
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'outbox-'));
+  });
+  afterEach(() => rm(folder, { recursive: true }));
+
+  it('waits for nothing when nothing waits', async () => {
+    const edge = await TestEdge.start({ folder, sink: new FakeLedger(), lastDeliveryMs: 86_400_000 });
+    await edge.outbox.finish(usageEvent('r1'));
+    await edge.stop();
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  it('has all on disk before it waits for the ledger a last time', async () => {
+    const edge = await TestEdge.start({ folder, sink: never, maintainMs: 3_600_000 });
+    void edge.outbox.finish(usageEvent('r1'));
+    const stopped = edge.stop();
+    expect(edge.writtenStates()).toEqual(['final']);
+    await stopped;
+  });
+
+  it('cancels the delivery on its way and says why', async () => {
+    const signals: AbortSignal[] = [];
+    const sink: UsageSink = {
+      record: (_batch, signal) => {
+        signals.push(signal);
+        return never.record(_batch, signal);
+      },
+    };
+    const edge = await TestEdge.start({ folder, sink, lastDeliveryMs: 5 });
+    await edge.outbox.finish(usageEvent('r1'));
+    await edge.stop();
+    expect(signals.map(({ reason }) => reason)).toEqual([new Error('the outbox is closed')]);
+  });
+
+  it('lets requests end, and writes nothing of them', async () => {
+    const edge = await TestEdge.start({ folder, sink: new FakeLedger() });
+    await edge.stop();
+    const { length } = edge.writtenStates();
+    await edge.outbox.finish(usageEvent('r1'));
+    edge.outbox.close('r1');
+    await turn();
+    expect(edge.writtenStates()).toHaveLength(length);
+    expect(edge.seen.writeErrors).toBe(0);
+    expect(edge.outbox.log(create(RequestLoggedSchema, { requestId: 'r1' }))).toBe(false);
   });
 });
 
