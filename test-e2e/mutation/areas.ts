@@ -10,19 +10,20 @@ export const areas: Readonly<Record<string, Area>> = {
   windows: {
     mutate: [
       'libs/limits/src/{counter,decide,expiring-amounts,limit-store,limited-key,memory-limit-store}.ts',
-      'libs/limits/src/{minute-window,minute-windows,replica-share,settled-charges,span}.ts',
+      'libs/limits/src/{minute-window,minute-windows,settled-charges,span}.ts',
     ],
     tests: [
-      'libs/limits/src/{decide,limit-store,memory-limit-store,minute-window,replica-share}.test.ts',
+      'libs/limits/src/{decide,limit-store,limited-key,memory-limit-store,minute-window}.test.ts',
       'services/limiter/test/{group-model,limit-store,limit-store-bounds}.test.ts',
     ],
   },
   outages: {
     mutate: [
-      'libs/limits/src/{fallback-limits,heartbeats,kept-settles,own-admissions,partial-return,remote-answers}.ts',
+      'libs/limits/src/{fallback-limits,heartbeats,kept-settles,own-admissions,partial-return}.ts',
+      'libs/limits/src/{remote-answers,replica-share}.ts',
     ],
     tests: [
-      'libs/limits/src/{fallback-*,kept-settles,partial-return,remote-answers}.test.ts',
+      'libs/limits/src/{fallback-*,kept-settles,partial-return,remote-answers,replica-share}.test.ts',
       'services/edge-router/src/admission/outage-tolerant-limiter.test.ts',
       'services/limiter/src/store/fallback-limit-store.test.ts',
     ],

@@ -1,7 +1,7 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt';
-import { CostKind, LimitName } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { BudgetPeriod, CostKind, LimitName } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { describe, expect, it } from 'vitest';
-import { dayForgottenAtMs, decisionOf, type KeyFacts, refusalOf, undecided } from './decide.ts';
+import { dayForgottenAtMs, decisionOf, type KeyFacts, refusalOf, reservationRefusal, undecided } from './decide.ts';
 import { MinuteWindow } from './minute-window.ts';
 import { daySpan } from './span.ts';
 
@@ -157,6 +157,59 @@ describe('the answer to a request', () => {
   it('names only the day while the total of that is missing', () => {
     const unloaded = [{ key: 'k', span: daySpan('2026-11-20') }];
     expect(undecided('2026-11-20', unloaded)).toMatchObject({ status: { localDay: '2026-11-20' }, unloaded });
+  });
+});
+
+describe('the decision on a budget', () => {
+  const budget = { amountMicros: 100n, period: BudgetPeriod.DAY };
+  const at = { localDay: '2026-11-20', nowMs };
+  const facts: KeyFacts = { ...at, usedTokens: 0, requests: new MinuteWindow().facts(0) };
+  const told = (refusal: ReturnType<typeof refusalOf>) =>
+    refusal && [refusal.limit, refusal.retryAt && timestampMs(refusal.retryAt)];
+  const soon = [LimitName.BUDGET, nowMs + 1_000];
+  const tomorrow = [LimitName.BUDGET, midnightMs];
+
+  it('lets a request begin until all is spent or reserved, and says when there may be money again', () => {
+    const decide = (spentMicros: number, reservedMicros: number, costKind = CostKind.REQUEST_AND_TOKENS) =>
+      told(
+        refusalOf(
+          { key: 'k', requestId: 'r', costKind, limits: { budget } },
+          { ...facts, budget: { spentMicros, reservedMicros } },
+        ),
+      );
+    expect([decide(0, 0), decide(60, 39), decide(99, 0)]).toEqual([undefined, undefined, undefined]);
+    expect([decide(60, 40), decide(0, 100), decide(99, 5)]).toEqual([soon, soon, soon]);
+    expect([decide(100, 0), decide(101, 7)]).toEqual([tomorrow, tomorrow]);
+    expect(decide(100, 0, CostKind.REQUEST_ONLY)).toBeUndefined();
+    const { requestId, costKind } = { requestId: 'r', costKind: CostKind.REQUEST_AND_TOKENS };
+    expect(refusalOf({ key: 'k', requestId, costKind, limits: { budget } }, facts)).toBeUndefined();
+    const spent = { ...facts, budget: { spentMicros: 100, reservedMicros: 0 } };
+    expect(refusalOf({ key: 'k', requestId, costKind, limits: { requestsPerMinute: 1 } }, spent)).toBeUndefined();
+  });
+
+  it('reserves a cost that fits to the last millionth, and says when one that does not may fit', () => {
+    const reserve = (costMicros: number, spentMicros = 0, reservedMicros = 0) =>
+      told(reservationRefusal({ budget }, { spentMicros, reservedMicros }, costMicros, at));
+    expect([reserve(100), reserve(20, 50, 30)]).toEqual([undefined, undefined]);
+    expect([reserve(21, 50, 30), reserve(50, 50, 30)]).toEqual([soon, soon]);
+    expect([reserve(101), reserve(51, 50)]).toEqual([tomorrow, tomorrow]);
+    expect(told(reservationRefusal({ budget }, { spentMicros: 0, reservedMicros: 0 }, 101, late))).toEqual([
+      LimitName.BUDGET,
+      midnightMs + 1_000 - 1,
+    ]);
+    for (const limits of [undefined, { requestsPerMinute: 1 }])
+      expect(reservationRefusal(limits, { spentMicros: 9, reservedMicros: 9 }, 1e9, at)).toBeUndefined();
+  });
+
+  /** The period ends sooner than the next attempt makes sense. */
+  const late = { localDay: '2026-11-20', nowMs: midnightMs - 1 };
+
+  it('needs no limits of a group that is known without them', () => {
+    const check = { key: 'k', requestId: 'r', costKind: CostKind.REQUEST_AND_TOKENS };
+    const decision = decisionOf(check, facts, false, facts);
+    expect(decision.refusal).toBeUndefined();
+    expect(decision.groupStatus).toMatchObject({ localDay: '2026-11-20' });
+    expect(decision.groupStatus?.requests).toBeUndefined();
   });
 });
 

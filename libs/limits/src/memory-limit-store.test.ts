@@ -1,8 +1,8 @@
-import { CostKind } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { BudgetPeriod, CostKind, LimitName } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { ManualClock } from '@gateway/time';
 import { describe, expect, it } from 'vitest';
 import { MemoryLimitStore } from './memory-limit-store.ts';
-import { daySpan } from './span.ts';
+import { budgetSpan, daySpan } from './span.ts';
 
 const noonMs = Date.parse('2026-11-20T11:00:00Z');
 
@@ -196,5 +196,64 @@ describe('the memory limit store', () => {
     expect(await reload(200)).toBe(103);
     expect(await reload(200, [], true)).toBe(203);
     expect(await reload(301, ['a'])).toBe(303);
+  });
+
+  describe('with a group and money', () => {
+    const budget = { amountMicros: 100n, period: BudgetPeriod.DAY };
+    const money = { key: 'g', span: budgetSpan(BudgetPeriod.DAY, day) };
+    const terms = { key: 'key', group: { key: 'g', limits: { budget }, hasLedger: true } };
+    const check = { ...terms, requestId: 'a', costKind: CostKind.REQUEST_AND_TOKENS };
+
+    it('decides nothing before the total of each counter is loaded that a limit needs', async () => {
+      const store = open();
+      const withDay = { ...check, limits: { tokensPerDay: 100n }, hasLedger: true };
+      const dayOfKey = { key: 'key', groupKey: 'g', span: daySpan(day) };
+      expect((await store.admit(withDay)).unloaded).toEqual([dayOfKey, money]);
+      store.setTotal(money, 10);
+      expect((await store.admit(withDay)).unloaded).toEqual([dayOfKey]);
+      await store.settle({ ...withDay, requestId: 'z', localDay: day, tokens: 1, hasLedger: true });
+      expect((await store.admit(withDay)).unloaded).toEqual([dayOfKey]);
+      store.setTotal(dayOfKey, 10);
+      const decision = await store.admit(withDay);
+      expect(decision.unloaded).toBeUndefined();
+      expect(decision.groupStatus?.budget).toMatchObject({ spentMicros: 10n, amountMicros: 100n });
+    });
+
+    it('leaves to each replica its part of what was left of a budget, and counts the rest as reserved', async () => {
+      const store = open();
+      store.setTotal(money, 20);
+      const place = { replicas: 4, position: 0 };
+      const { groupStatus } = await store.admit({ ...check, place });
+      expect(groupStatus?.budget).toMatchObject({ spentMicros: 20n, reservedMicros: 60n });
+      expect(await store.reserve({ ...terms, requestId: 'a', localDay: day, costMicros: 20, place })).toBeUndefined();
+      const refusal = await store.reserve({ ...terms, requestId: 'b', localDay: day, costMicros: 1, place });
+      expect(refusal).toMatchObject({ limit: LimitName.BUDGET });
+    });
+
+    it('frees what a request reserved when the ledger has it, and charges it no second time', async () => {
+      const store = open();
+      store.setTotal(money, 0);
+      for (const requestId of ['a', 'b']) await store.reserve({ ...terms, requestId, localDay: day, costMicros: 30 });
+      expect(await store.pendingIds(money)).toEqual(['a', 'b']);
+      await store.reload(money, { totalTokens: 25, includedIds: ['a', 'other'], missingIds: ['b'] });
+      expect(await store.pendingIds(money)).toEqual(['b']);
+      const settle = (requestId: string) =>
+        store.settle({ ...terms, requestId, localDay: day, tokens: 1, costMicros: 25, ended: true });
+      expect(await settle('a')).toMatchObject({ groupSpentMicros: 25 });
+      expect(await settle('b')).toMatchObject({ groupSpentMicros: 50 });
+      const settled = await settle('b');
+      expect(settled).toMatchObject({ groupSpentMicros: 50 });
+      expect(settled).not.toHaveProperty('unloaded');
+    });
+
+    it('names the counters of a settlement whose totals are missing, other than that of the key', async () => {
+      const settlement = { ...terms, requestId: 'a', localDay: day, tokens: 1, costMicros: 25, hasLedger: true };
+      expect(await open().settle(settlement)).toEqual({
+        usedTokens: 1,
+        isLoaded: false,
+        groupSpentMicros: 25,
+        unloaded: [money],
+      });
+    });
   });
 });
