@@ -1,6 +1,8 @@
+import { create } from '@bufbuild/protobuf';
+import { CostKind, LimitStatusSchema } from '@gateway/proto/limiter/v1/limit_pb.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { LastKnownPlace, shareOf } from './replica-share.ts';
+import { asWhole, checkByShare, LastKnownPlace, ReplicaGroups, shareOf } from './replica-share.ts';
 
 describe('the shares of a limit', () => {
   it('are together the limit, and differ by one at most', () => {
@@ -63,5 +65,67 @@ describe('the last known place', () => {
     expect(place.current).toMatchObject({ replicas: 2, position: 1 });
     for (let atMs = 60_000; atMs <= 70_000; atMs += 2_000) place.note({ replicas: 1, position: 0 }, atMs);
     expect(place.current).toMatchObject({ replicas: 1, position: 0 });
+  });
+});
+
+describe('a check by a share', () => {
+  const check = { key: 'k', requestId: 'r', costKind: CostKind.REQUEST_AND_TOKENS };
+  const place = { replicas: 3, position: 0 };
+
+  it('has the share of what must not be exceeded at any instant, and all of the rest', () => {
+    const limits = { requestsPerMinute: 10, concurrentRequests: 4, tokensPerDay: 100n };
+    const shared = { requestsPerMinute: 4, concurrentRequests: 2, tokensPerDay: 100n };
+    expect(checkByShare({ ...check, limits, group: { key: 'g', limits } }, place)).toEqual({
+      ...{ ...check, place, limits: shared },
+      group: { key: 'g', limits: shared },
+    });
+  });
+
+  it('has no limit that was not set', () => {
+    const none = { requestsPerMinute: undefined, concurrentRequests: undefined };
+    expect(checkByShare({ ...check, limits: {} }, place)).toEqual({ ...check, place, limits: none });
+    expect(checkByShare(check, place)).toEqual({ ...check, place, limits: undefined });
+    expect(checkByShare(check, place)).not.toHaveProperty('group');
+  });
+
+  it('is answered with the whole limits, where these were checked', () => {
+    const status = () => create(LimitStatusSchema, { requests: { limit: 4 }, concurrency: { limit: 2 } });
+    const limits = { requestsPerMinute: 10, concurrentRequests: 4 };
+    const whole = asWhole({ ...check, limits, group: { key: 'g' } }, { status: status(), groupStatus: status() });
+    expect(whole.status).toMatchObject({ degraded: true, requests: { limit: 10 }, concurrency: { limit: 4 } });
+    expect(whole.groupStatus).toMatchObject({ degraded: true, requests: { limit: 4 }, concurrency: { limit: 2 } });
+    const bare = asWhole({ ...check, limits }, { status: create(LimitStatusSchema) }).status;
+    expect([bare?.degraded, bare?.requests, bare?.concurrency]).toEqual([true, undefined, undefined]);
+    expect(asWhole({ ...check, limits }, { status: undefined })).toEqual({ status: undefined });
+  });
+});
+
+describe('the replicas of a group', () => {
+  it('have places in the order of their names, each as long as it is not silent for ten seconds', () => {
+    const groups = new ReplicaGroups();
+    const placeOf = (replicaId: string, nowMs: number, lastAnsweredAtMs?: number) => {
+      const { replicas, position, longestSilenceMs } = groups.note('g', replicaId, nowMs, lastAnsweredAtMs);
+      return [replicas, position, longestSilenceMs];
+    };
+    expect(placeOf('b', 100_000)).toEqual([1, 0, 0]);
+    expect(placeOf('c', 101_000)).toEqual([2, 1, 1_000]);
+    expect(placeOf('a', 103_000)).toEqual([3, 0, 3_000]);
+    expect(placeOf('c', 109_999)).toEqual([3, 2, 9_999]);
+    expect(placeOf('c', 110_000)).toEqual([2, 1, 7_000]);
+    expect(groups.note('other', 'z', 110_000)).toMatchObject({ replicas: 1, position: 0, answeredAtMs: 110_000 });
+  });
+
+  it('forget those that a clock which was set back saw too far ahead', () => {
+    const groups = new ReplicaGroups();
+    groups.note('g', 'a', 100_000);
+    expect(groups.note('g', 'b', 90_001)).toMatchObject({ replicas: 2, longestSilenceMs: 0 });
+    expect(groups.note('g', 'b', 90_000)).toMatchObject({ replicas: 1 });
+  });
+
+  it('count from their last answer, which is neither ahead nor so long ago that they would not count', () => {
+    const groups = new ReplicaGroups();
+    const silenceAfter = (lastAnsweredAtMs: number) =>
+      groups.note('g', 'a', 100_000, lastAnsweredAtMs).longestSilenceMs;
+    expect([silenceAfter(97_000), silenceAfter(100_500), silenceAfter(0)]).toEqual([3_000, 0, 9_999]);
   });
 });
