@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -192,8 +192,10 @@ describe('Outbox', () => {
     await expect.poll(delivered).toEqual(['r1']);
   });
 
-  it('keeps its files for its own user', async () => {
+  it('keeps its folder and its files for its own user', async () => {
+    await chmod(folder, 0o755);
     await using edge = await startEdge();
+    expect((await stat(folder)).mode & 0o777).toBe(0o700);
     await edge.outbox.finish(usageEvent('r1'));
     for (const name of await readdir(folder)) expect((await stat(join(folder, name))).mode & 0o777, name).toBe(0o600);
   });
