@@ -204,6 +204,14 @@ describe('the decision on a budget', () => {
   /** The period ends sooner than the next attempt makes sense. */
   const late = { localDay: '2026-11-20', nowMs: midnightMs - 1 };
 
+  it('shows nothing spent of a budget of which nothing is known', () => {
+    const { status } = decisionOf(
+      { key: 'k', requestId: 'r', costKind: CostKind.UNSPECIFIED, limits: { budget } },
+      facts,
+    );
+    expect(status?.budget).toMatchObject({ amountMicros: 100n, spentMicros: 0n, reservedMicros: 0n });
+  });
+
   it('needs no limits of a group that is known without them', () => {
     const check = { key: 'k', requestId: 'r', costKind: CostKind.REQUEST_AND_TOKENS };
     const decision = decisionOf(check, facts, false, facts);

@@ -54,6 +54,18 @@ describe('what waits in the outbox', () => {
     expect(edge.seen.oldestSeconds).toBeLessThan(60);
   });
 
+  it('is nothing of a request that ends without usage, not even on disk', async () => {
+    const edge = await startEdge({ maintainMs: 3_600_000 });
+    edge.outbox.open(usageEvent('r1', LedgerOutcome.UNSPECIFIED));
+    await turn();
+    edge.outbox.close('r1');
+    edge.outbox.close('unknown');
+    await turn();
+    expect(edge.writtenStates()).toEqual(['open', 'gone']);
+    await edge.stop();
+    expect([await readdir(folder), ledger.rows.size]).toEqual([[], 0]);
+  });
+
   it('holds log entries back for the next usage, or until it is closed', async () => {
     const edge = await startEdge({ maintainMs: 60_000 });
     await edge.outbox.finish(usageEvent('r1'));
