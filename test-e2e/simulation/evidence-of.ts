@@ -1,7 +1,7 @@
 import type { RecordedRequest, Simulator } from '@gateway/simulator';
 import { localDayOf } from '@gateway/time';
 import { fromUsageMessage } from '@gateway/usage-stream/usage-message';
-import type { CountAt, Evidence, LedgerRow, Note } from './checkers/evidence.ts';
+import type { CountAt, Evidence, LedgerRow, Note, Trouble } from './checkers/evidence.ts';
 import type { ClientRequest, ClientToken } from './clients/client.ts';
 import type { Operator } from './clients/operator.ts';
 import type { Cluster } from './gateway/cluster.ts';
@@ -18,6 +18,7 @@ export interface Witnesses {
   readonly staleTokens: readonly CountAt[];
   readonly sizesAtStart: ReadonlyMap<string, number>;
   readonly notes: readonly Note[];
+  readonly troubles: readonly Trouble[];
   readonly clocksOffByMs: number;
 }
 
@@ -42,6 +43,7 @@ export async function collectEvidence(witnesses: Witnesses): Promise<Evidence> {
     sizesAtStart: witnesses.sizesAtStart,
     sizes: await sizesOf(cluster),
     notes: witnesses.notes,
+    troubles: witnesses.troubles,
     clocksOffByMs: witnesses.clocksOffByMs,
     lostAloneAtMs: cluster.lostAloneAtMs,
     leases: await leasesOf(cluster),

@@ -1,7 +1,8 @@
 import type { Simulator } from '@gateway/simulator';
+import type { Trouble } from './checkers/evidence.ts';
 import { type Operator, tokenChangeKinds } from './clients/operator.ts';
 import { troubleOf } from './clients/providers.ts';
-import type { Cluster } from './gateway/cluster.ts';
+import { type Cluster, drainMs } from './gateway/cluster.ts';
 import { providerName } from './gateway/simulated-pools.ts';
 import { syncIntervalMs } from './stores/jet-stream.ts';
 import { databaseTroubles } from './stores/ledger-database.ts';
@@ -84,6 +85,15 @@ export function planFaults({ chance, kinds, durationMs, everyMs, processes }: Fa
     });
   }
   return faults;
+}
+
+/**
+ * When a fault keeps requests from an answer. A change of a token or of the configuration never
+ * does.
+ */
+export function troubleBy({ kind, atMs, forMs }: Fault, startMs: number): Trouble | undefined {
+  if (kind === 'reload' || tokenChangeKinds.some((each) => each === kind)) return undefined;
+  return { fromMs: startMs + atMs, untilMs: startMs + atMs + (kind === 'restart' ? drainMs : forMs) };
 }
 
 export interface FaultScene {

@@ -9,7 +9,7 @@ import { type ClientRequest, type ClientToken, runClient } from './clients/clien
 import { Operator } from './clients/operator.ts';
 import { startProviders } from './clients/providers.ts';
 import { collectEvidence, sizesOf, takeNotes, watchCounters } from './evidence-of.ts';
-import { arrangeFault, type Fault, type FaultKind, planFaults } from './faults.ts';
+import { arrangeFault, type Fault, type FaultKind, planFaults, troubleBy } from './faults.ts';
 import { Cluster, type Replicas } from './gateway/cluster.ts';
 import { accountSecrets } from './gateway/simulated-pools.ts';
 import { Network } from './world/network.ts';
@@ -54,6 +54,8 @@ const replicas: Replicas = {
 /** Time for everything to start, and to come to rest: longer than any lease and time-out. */
 const startsWithinMs = 5_000;
 const quietMs = 240_000;
+/** For how long clients go on when all faults have ended: the gateway must answer them again. */
+const recoveryMs = 45_000;
 /** When every request has ended, and no lease has expired yet. */
 const restMs = 100_000;
 
@@ -95,16 +97,21 @@ export async function simulate({ seed, durationMs, kinds, only }: SimulationOpti
     const faults = plan.filter(({ number }) => only?.includes(number) ?? true);
     for (const fault of faults) arrangeFault(fault, { cluster, providers, operator, tell });
     await world.runUntil(startsWithinMs + durationMs);
-    stop.abort();
-    tell('world', 'clients stop, faults end');
+    tell('world', 'faults end');
     providers.faults.clear();
     cluster.repair();
-    await world.runUntil(startsWithinMs + durationMs + restMs);
+    const stopsAtMs = startsWithinMs + durationMs + (faults.length > 0 ? recoveryMs : 0);
+    await world.runUntil(stopsAtMs);
+    tell('world', 'clients stop');
+    stop.abort();
+    await world.runUntil(stopsAtMs + restMs);
     const unreportedLeases = cluster.backends.redis.leases.unreported();
-    await world.runUntil(startsWithinMs + durationMs + quietMs);
+    await world.runUntil(stopsAtMs + quietMs);
     const jumpsMs = faults.filter(({ kind }) => kind === 'clock').map(({ amountMs }) => Math.abs(amountMs));
     const clocksOffByMs = Math.max(0, ...jumpsMs);
-    const watched = { notes, clocksOffByMs, staleTokens, sizesAtStart, unreportedLeases };
+    const startMs = world.startMs + startsWithinMs;
+    const troubles = faults.map((fault) => troubleBy(fault, startMs)).filter((trouble) => trouble !== undefined);
+    const watched = { notes, troubles, clocksOffByMs, staleTokens, sizesAtStart, unreportedLeases };
     const evidence = await collectEvidence({ cluster, providers, requests, operator, ...watched });
     const broken = brokenPromises(evidence);
     const { events, elapsedMs: simulatedMs } = world;

@@ -6,11 +6,11 @@ import type { Evidence, LedgerRow, Note } from './evidence.ts';
 
 const startMs = Date.UTC(2026, 10, 30, 11);
 const token: ClientToken = { tokenId: 'one', text: 'text one', requestsPerMinute: 2, clients: 1 };
-const [chat, messages] = ['chat, Messages, whole', 'messages, whole'].map((name) => {
+const [chat, messages, counting] = ['chat, Messages, whole', 'messages, whole', 'count_tokens'].map((name) => {
   const kind = requestKinds.find((each) => each.name === name);
   if (kind === undefined) throw new Error(`no ${name}`);
   return kind;
-}) as [ClientRequest['kind'], ClientRequest['kind']];
+}) as [ClientRequest['kind'], ClientRequest['kind'], ClientRequest['kind']];
 
 const request = (number: number, changes: Partial<ClientRequest> = {}): ClientRequest => {
   const sentAtMs = changes.sentAtMs ?? startMs + number * 40_000;
@@ -36,11 +36,14 @@ const good: Evidence = {
   ...{ activeRequests: new Map(), undelivered: new Map(), settledTwice: [], redisLosses: [], mayBeLost: new Map() },
   ...{ dailyCosts: new Map(), memoryLosses: [], staleTokens: [], endedTexts: [], limitChanges: [] },
   fileChanges: [{ atMs: startMs, hasClaude: true }],
+  troubles: [],
   ...{ sizesAtStart: new Map([['edge-1 open', 0]]), sizes: new Map([['edge-1 open', 0]]) },
   ...{ notes: Array.from({ length: 200 }, (_, second) => note(second)), lostAloneAtMs: [], uncaught: [] },
 };
 const brokenBy = (changes: Partial<Evidence>) => brokenPromises({ ...good, ...changes }).map(({ checker }) => checker);
 const also = (...more: readonly ClientRequest[]) => ({ requests: [...good.requests, ...more] });
+const failed = { status: 500, view: 'refused', code: 'internal_error' } as const;
+const unavailable = { status: 503, view: 'refused', code: 'providers_unavailable' } as const;
 const refused = { status: 429, view: 'refused', code: 'rate_limit_exceeded' } as const;
 
 describe('the checkers', () => {
@@ -70,9 +73,17 @@ describe('the checkers', () => {
     ['costsAgree', 'a row with the price of the next day', costing(65)],
     ['costsAgree', 'daily sums with another cost', { ...costing(105), dailyCosts: new Map([['one', 104]]) }],
     ['costsAgree', 'rows without any cost', unpriced(50)],
-    ['oneAnswer', 'an answer with a fault', also(request(4, { ...refused, problem: 'two ends' }))],
+    ['oneAnswer', 'an answer with a fault', also(request(4, { problem: 'two ends', kind: counting }))],
     ['oneAnswer', 'an error that nothing caught', { uncaught: ['edge-1: Error'] }],
-    ['obedientClient', 'a client that is refused although it waited', also(request(4, { ...refused, obeyed: true }))],
+    ['obedientClient', 'a client that is refused although it waited', also(waiting())],
+    ['answered', 'a request that fails without a reason', also(request(4, failed))],
+    [
+      'answered',
+      'a request that fails long after a fault',
+      { ...also(request(4, unavailable)), ...troubledUntil(100_000) },
+    ],
+    ['answered', 'an answer that is cut off', { requests: [request(1), request(2), request(3, { view: 'cut' })] }],
+    ['answered', 'a request that is refused although there is room', also(request(4, refused))],
     ['leasesReturn', 'a lease that did not expire', { leases: new Map([['pool/a', 1]]) }],
     ['leasesReturn', 'a lease whose end is not reported', { unreportedLeases: ['lease'] }],
     ['nothingWaits', 'a request without an end', also(unended(4))],
@@ -82,7 +93,7 @@ describe('the checkers', () => {
     ['tokenChanges', 'a token that was revoked', { endedTexts: [{ text: token.text, atMs: startMs + 5_000 }] }],
     ['reloadsApply', 'a class that was removed', withChat(200, false)],
     ['reloadsApply', 'a class that is not found', withChat(404, true)],
-    ['noSecrets', 'an answer with an account', also(request(4, { ...refused, leaked: 'messages/a' }))],
+    ['noSecrets', 'an answer with an account', also(request(4, { leaked: 'messages/a', kind: counting }))],
   ])('%s finds %s', (checker, _what, changes) => {
     expect(brokenBy(changes)).toEqual([checker]);
   });
@@ -92,14 +103,28 @@ describe('the checkers', () => {
     expect(brokenBy({ notes: [1, 2, 3, 4, 5].map((second) => note(second, ahead)) })).toEqual([]);
   });
 
+  it('excuse requests that fail during a fault, or soon after it', () => {
+    const unanswered = also(request(4, unavailable), request(5, { ...failed, sentAtMs: startMs + 151_000 }));
+    expect(brokenBy({ ...unanswered, ...troubledUntil(150_000) })).toEqual([]);
+  });
+
   it('excuse usage that a power failure may lose', () => {
     expect(brokenBy({ rows: [row(1), row(2)], ...sums(30), mayBeLost: new Map([['request-3', 15]]) })).toEqual([]);
   });
 });
 
 function unended(number: number): ClientRequest {
-  const { endedAtMs: _, ...rest } = request(number, refused);
+  const { endedAtMs: _, view: _view, ...rest } = request(number, { kind: counting });
   return rest;
+}
+
+/** When its minute is full, and its client waited for it. */
+function waiting(): ClientRequest {
+  return request(4, { ...refused, obeyed: true, sentAtMs: startMs + 121_000 });
+}
+
+function troubledUntil(elapsedMs: number): Partial<Evidence> {
+  return { troubles: [{ fromMs: startMs, untilMs: startMs + elapsedMs }] };
 }
 
 function sums(tokens: number): Partial<Evidence> {
@@ -131,5 +156,5 @@ function withChat(status: number, hasClaude: boolean): Partial<Evidence> {
   });
   const requests = [request(1), request(2), asked];
   const rows = status === 404 ? { rows: [row(1), row(2)], ...sums(30) } : {};
-  return { requests, ...rows, fileChanges: [{ atMs: startMs, hasClaude }] };
+  return { requests, ...rows, fileChanges: [0, 1].map((atMs) => ({ atMs: startMs + atMs, hasClaude })) };
 }

@@ -1,3 +1,4 @@
+import { answered } from './answered.ts';
 import { costsAgree } from './costs-agree.ts';
 import { countsAgree } from './counts-agree.ts';
 import type { Checker, Evidence } from './evidence.ts';
@@ -19,6 +20,7 @@ const checkers: Readonly<Record<string, Checker>> = {
   countsAgree,
   costsAgree,
   oneAnswer,
+  answered,
   obedientClient,
   leasesReturn,
   nothingWaits,

@@ -43,6 +43,12 @@ export interface CountAt {
   readonly count: number;
 }
 
+/** A time at which something did not work. */
+export interface Trouble {
+  readonly fromMs: number;
+  readonly untilMs: number;
+}
+
 /** All that a run leaves for the checkers, after the gateway has been quiet for a while. */
 export interface Evidence {
   readonly requests: readonly ClientRequest[];
@@ -83,6 +89,8 @@ export interface Evidence {
   readonly endedTexts: readonly EndedText[];
   readonly limitChanges: readonly LimitChange[];
   readonly fileChanges: readonly FileChange[];
+  /** When faults hit processes, networks, stores or providers. */
+  readonly troubles: readonly Trouble[];
   /** What gauges said of the memory of each process before the first request, and at the end. */
   readonly sizesAtStart: ReadonlyMap<string, number>;
   readonly sizes: ReadonlyMap<string, number>;
@@ -136,6 +144,18 @@ export function madeAlone({ notes }: Evidence, fromMs: number, untilMs: number):
   const at = (atMs: number) => notes.findLast((note) => note.atMs <= atMs) ?? { edges: 0, limiters: 0 };
   const [first, last] = [at(fromMs - 1_000), at(untilMs + 1_000)];
   return { edges: last.edges - first.edges, limiters: last.limiters - first.limiters };
+}
+
+/** The window of requests per minute. */
+export const windowMs = 60_000;
+
+/** Whether no one decided alone, and no one who did died in the minute before. */
+export function areTogether(evidence: Evidence, fromMs: number, untilMs: number): boolean {
+  const { notes, lostAloneAtMs } = evidence;
+  if (lostAloneAtMs.some((atMs) => atMs > fromMs - windowMs && atMs <= untilMs)) return false;
+  const { edges, limiters } = madeAlone(evidence, fromMs, untilMs);
+  if (edges + limiters > 0) return false;
+  return !notes.some(({ atMs, wasAnyAway }) => wasAnyAway && atMs >= fromMs && atMs <= untilMs + 1_000);
 }
 
 /** The number of uses of what edges knew of a token, in the same way. */

@@ -1,7 +1,14 @@
 import type { ClientToken } from '../clients/client.ts';
-import { type Checker, type Evidence, isAnswered, limitsBetween, madeAlone, staleAnswers } from './evidence.ts';
-
-const windowMs = 60_000;
+import {
+  areTogether,
+  type Checker,
+  type Evidence,
+  isAnswered,
+  limitsBetween,
+  madeAlone,
+  staleAnswers,
+  windowMs,
+} from './evidence.ts';
 
 /** Between these two the request was admitted. */
 interface Interval {
@@ -58,15 +65,6 @@ function overLimitTogether(evidence: Evidence, intervals: readonly Interval[], t
 function limitAt(evidence: Evidence, token: ClientToken, { sentAtMs, headAtMs }: Interval): number {
   if (staleAnswers(evidence, sentAtMs, headAtMs) > 0) return token.requestsPerMinute;
   return Math.max(...limitsBetween(evidence, token, sentAtMs, headAtMs));
-}
-
-/** Whether no one decided alone, and no one who did died in the minute before. */
-function areTogether(evidence: Evidence, fromMs: number, untilMs: number): boolean {
-  const { notes, lostAloneAtMs } = evidence;
-  if (lostAloneAtMs.some((atMs) => atMs > fromMs - windowMs && atMs <= untilMs)) return false;
-  const { edges, limiters } = madeAlone(evidence, fromMs, untilMs);
-  if (edges + limiters > 0) return false;
-  return !notes.some(({ atMs, wasAnyAway }) => wasAnyAway && atMs >= fromMs && atMs <= untilMs + 1_000);
 }
 
 function within(intervals: readonly Interval[], fromMs: number, untilMs: number): readonly Interval[] {

@@ -237,7 +237,7 @@ export class Cluster {
 }
 
 /** As a container's grace period. */
-const drainMs = 30_000;
+export const drainMs = 30_000;
 
 interface Running {
   readonly process: WorldProcess;

@@ -13,6 +13,7 @@ export interface PlantedFault {
 const outbox = 'services/edge-router/src/usage/outbox.ts';
 const outboxFile = 'services/edge-router/src/usage/outbox-file.ts';
 const recorder = 'services/edge-router/src/usage/usage-recorder.ts';
+const app = 'services/edge-router/src/http/app.ts';
 const relay = 'services/edge-router/src/relay/relay-answer.ts';
 const leases = 'services/edge-router/src/attempts/leases.ts';
 const attemptLoop = 'services/edge-router/src/attempts/attempt-loop.ts';
@@ -256,6 +257,31 @@ export const plantedFaults: readonly PlantedFault[] = [
     before: 'this.#memory.giveBack(this);',
     after: 'void this.#memory;',
     checker: 'memoryReturns',
+    runs: quiet,
+  },
+  {
+    name: 'every request fails',
+    file: app,
+    before: 'const token = await authenticate(',
+    after: "throw new Error('planted');\n  const token = await authenticate(",
+    checker: 'answered',
+    runs: quiet,
+  },
+  {
+    name: 'every 20th request fails',
+    file: app,
+    before: 'logEntry.onAdmitted();',
+    after:
+      "if (Number.parseInt(requestId.slice(-3), 16) % 20 === 0) throw new Error('planted');\n  logEntry.onAdmitted();",
+    checker: 'answered',
+    runs: quiet,
+  },
+  {
+    name: 'a client is refused though it has slots left',
+    file: 'libs/limits/src/decide.ts',
+    before: 'if (requests.count >= requestsPerMinute) {',
+    after: 'if (requests.count + 1 >= requestsPerMinute) {',
+    checker: 'answered',
     runs: quiet,
   },
 ];
