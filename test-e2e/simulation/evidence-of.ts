@@ -1,9 +1,10 @@
+import { CostKind } from '@gateway/proto/limiter/v1/limit_pb.js';
 import type { RecordedRequest, Simulator } from '@gateway/simulator';
 import { localDayOf } from '@gateway/time';
 import { fromUsageMessage } from '@gateway/usage-stream/usage-message';
-import type { CountAt, Evidence, LedgerRow, Note, Trouble } from './checkers/evidence.ts';
+import type { CountAt, Evidence, GroupState, LedgerRow, Note, Trouble } from './checkers/evidence.ts';
 import type { ClientRequest, ClientToken } from './clients/client.ts';
-import type { Operator } from './clients/operator.ts';
+import { limitsOf, type Operator, type TokenGroup } from './clients/operator.ts';
 import type { Cluster } from './gateway/cluster.ts';
 import { simulatedPools } from './gateway/simulated-pools.ts';
 import { tokensOf } from './stores/disks.ts';
@@ -15,6 +16,7 @@ export interface Witnesses {
   readonly requests: readonly ClientRequest[];
   readonly operator: Operator;
   readonly unreportedLeases: readonly string[];
+  readonly groupStates: readonly GroupState[];
   readonly staleTokens: readonly CountAt[];
   readonly sizesAtStart: ReadonlyMap<string, number>;
   readonly notes: readonly Note[];
@@ -39,6 +41,8 @@ export async function collectEvidence(witnesses: Witnesses): Promise<Evidence> {
     staleTokens: witnesses.staleTokens,
     endedTexts: witnesses.operator.ended,
     limitChanges: witnesses.operator.limitChanges,
+    groups: witnesses.operator.groups,
+    groupStates: witnesses.groupStates,
     fileChanges: cluster.gatewayFile.changes,
     sizesAtStart: witnesses.sizesAtStart,
     sizes: await sizesOf(cluster),
@@ -58,6 +62,19 @@ export async function collectEvidence(witnesses: Witnesses): Promise<Evidence> {
     redisLosses: cluster.backends.redis.losses,
     uncaught: cluster.world.uncaught.map(({ who, thrown }) => `${who}: ${describe(thrown)}`),
   };
+}
+
+/** What the limiter's store has of groups. */
+export async function statesOf(cluster: Cluster, groups: readonly TokenGroup[]): Promise<readonly GroupState[]> {
+  const { limits } = cluster.backends.redis;
+  const states = groups.map(async ({ groupId, ...plan }) => {
+    const reading = { key: `group:${groupId}`, requestId: '', costKind: CostKind.REQUEST_AND_TOKENS };
+    const { status } = await limits.admit({ ...reading, limits: limitsOf(plan) });
+    const { spentMicros = 0n, reservedMicros = 0n } = status?.budget ?? {};
+    const running = status?.concurrency?.running ?? 0;
+    return { groupId, running, spentMicros: Number(spentMicros), reservedMicros: Number(reservedMicros) };
+  });
+  return Promise.all(states);
 }
 
 /** Notes every second, from now on, what counters of all processes have counted together. */
@@ -137,6 +154,7 @@ async function rowsOf({ backends: { database } }: Cluster): Promise<readonly Led
   return rows.map((row) => ({
     requestId: row.request_id,
     tokenId: row.token_id,
+    groupId: row.group_id,
     localDay: row.local_day,
     model: row.model,
     inputTokens: row.input_tokens,

@@ -222,9 +222,11 @@ function beginFault(
     }
     case 'token':
     case 'revoke':
-    case 'limit': {
+    case 'limit':
+    case 'group': {
       const chance = world.seeded.of(`token of ${number}`);
-      const plan = chance.between(0, operator.tokens.length - 1);
+      const first = kind === 'group' ? operator.tokens.length - operator.groups.length : 0;
+      const plan = chance.between(first, operator.tokens.length - 1);
       tell('operator', `fault ${number}: changes token ${plan + 1} by ${kind}`);
       return operator.change(kind, plan, forMs, chance.between(1, 20));
     }

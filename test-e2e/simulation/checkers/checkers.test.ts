@@ -19,7 +19,7 @@ const request = (number: number, changes: Partial<ClientRequest> = {}): ClientRe
   return { ...id, ...ended, token, text: token.text, kind: messages, obeyed: false, ...changes };
 };
 const row = (number: number, changes: Partial<LedgerRow> = {}): LedgerRow => ({
-  ...{ requestId: `request-${number}`, tokenId: 'one', localDay: '2026-11-30', model: 'claude-sonnet-5' },
+  ...{ requestId: `request-${number}`, tokenId: 'one', groupId: '', localDay: '2026-11-30', model: 'claude-sonnet-5' },
   ...{ cachedTokens: 0, cacheWrite5mTokens: 0, cacheWrite1hTokens: 0, costMicros: null },
   ...{ inputTokens: 10, outputTokens: 5, estimated: false, outcome: 'completed', ...changes },
 });
@@ -28,6 +28,13 @@ const note = (second: number, changes: Partial<Note> = {}): Note => ({
   ...{ wereBrokersUp: true, localDay: '2026-11-30', counterTokens: new Map<string, number>(), ...changes },
 });
 
+const group = {
+  ...{ groupId: 'team', requestsPerMinute: 2, concurrentRequests: 1, budgetMicros: 200_000 },
+  ...{ models: ['claude-sonnet-5'], budgetChanges: [] },
+};
+const grouped: ClientToken = { ...token, tokenId: 'two', groupId: 'team' };
+const rest = { groupId: 'team', running: 0, spentMicros: 0, reservedMicros: 0 };
+
 /** Three requests that are answered and recorded as promised. */
 const good: Evidence = {
   ...{ requests: [1, 2, 3].map((number) => request(number)), rows: [1, 2, 3].map((number) => row(number)) },
@@ -35,6 +42,7 @@ const good: Evidence = {
   ...{ localDay: '2026-11-30', clocksOffByMs: 0, unreportedLeases: [], reportsGivenUp: 0, leases: new Map() },
   ...{ activeRequests: new Map(), undelivered: new Map(), settledTwice: [], redisLosses: [], mayBeLost: new Map() },
   ...{ dailyCosts: new Map(), memoryLosses: [], staleTokens: [], endedTexts: [], limitChanges: [] },
+  ...{ groups: [group], groupStates: [rest] },
   fileChanges: [{ atMs: startMs, hasClaude: true }],
   troubles: [],
   ...{ sizesAtStart: new Map([['edge-1 open', 0]]), sizes: new Map([['edge-1 open', 0]]) },
@@ -84,6 +92,30 @@ describe('the checkers', () => {
     ],
     ['answered', 'an answer that is cut off', { requests: [request(1), request(2), request(3, { view: 'cut' })] }],
     ['answered', 'a request that is refused although there is room', also(request(4, refused))],
+    [
+      'answered',
+      'a request whose group has room',
+      also(request(4, { ...refused, limit: 'group_requests_per_minute', token: grouped })),
+    ],
+    [
+      'answered',
+      'a request whose group runs nothing',
+      also(request(4, { ...refused, limit: 'concurrency', token: grouped })),
+    ],
+    [
+      'answered',
+      'a request whose group has money left',
+      also(request(4, { ...refused, limit: 'budget', token: grouped })),
+    ],
+    ['minuteLimit', 'a group with three requests in a minute', { ...rowsFor(4, 5), ...inGroup(5, twoTokens(121_000)) }],
+    [
+      'budget',
+      'a group that spends more than its budget',
+      inGroup(3, { groups: [{ ...group, budgetMicros: 210 }] }, { costMicros: 105 }),
+    ],
+    ['accessRules', 'a model that a group may not use', inGroup(3, {}, { model: 'gpt-5.5' })],
+    ['placesReturn', 'a place that is still taken', { groupStates: [{ ...rest, running: 1 }] }],
+    ['placesReturn', 'money that is still reserved', { groupStates: [{ ...rest, reservedMicros: 1 }] }],
     ['leasesReturn', 'a lease that did not expire', { leases: new Map([['pool/a', 1]]) }],
     ['leasesReturn', 'a lease whose end is not reported', { unreportedLeases: ['lease'] }],
     ['nothingWaits', 'a request without an end', also(unended(4))],
@@ -142,6 +174,17 @@ function costing(costMicros: number): Partial<Evidence> {
 function unpriced(count: number): Partial<Evidence> {
   const givenUp = Array.from({ length: count }, (_, n) => row(1, { requestId: `request-1/${n}`, outcome: 'given_up' }));
   return { rows: [...good.rows, ...givenUp], ...sums(15 * (3 + count)) };
+}
+
+/** The first rows, as those of a group. */
+function inGroup(count: number, more: Partial<Evidence>, changes: Partial<LedgerRow> = {}): Partial<Evidence> {
+  const rows = Array.from({ length: count }, (_, index) => row(index + 1, { groupId: 'team', ...changes }));
+  return { ...more, rows };
+}
+
+/** Two requests that another token sends soon after the third one. */
+function twoTokens(elapsedMs: number): Partial<Evidence> {
+  return also(...twoMoreIn(startMs + elapsedMs).map((each) => ({ ...each, token: grouped })));
 }
 
 function twoMoreIn(sentAtMs: number): readonly ClientRequest[] {

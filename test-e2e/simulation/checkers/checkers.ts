@@ -1,4 +1,6 @@
+import { accessRules } from './access-rules.ts';
 import { answered } from './answered.ts';
+import { budget } from './budget.ts';
 import { costsAgree } from './costs-agree.ts';
 import { countsAgree } from './counts-agree.ts';
 import type { Checker, Evidence } from './evidence.ts';
@@ -10,6 +12,7 @@ import { noSecrets } from './no-secrets.ts';
 import { nothingWaits } from './nothing-waits.ts';
 import { obedientClient } from './obedient-client.ts';
 import { oneAnswer } from './one-answer.ts';
+import { placesReturn } from './places-return.ts';
 import { reloadsApply } from './reloads-apply.ts';
 import { tokenChanges } from './token-changes.ts';
 
@@ -28,6 +31,9 @@ const checkers: Readonly<Record<string, Checker>> = {
   tokenChanges,
   reloadsApply,
   noSecrets,
+  accessRules,
+  budget,
+  placesReturn,
 };
 
 export interface BrokenPromise {

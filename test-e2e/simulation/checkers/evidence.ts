@@ -1,12 +1,14 @@
 import type { RecordedRequest } from '@gateway/simulator';
 import type { ClientRequest, ClientToken } from '../clients/client.ts';
-import type { EndedText, LimitChange } from '../clients/operator.ts';
+import type { EndedText, LimitChange, TokenGroup } from '../clients/operator.ts';
 import type { FileChange } from '../gateway/gateway-file.ts';
 
 /** A row of the ledger: a request, or an attempt that was given up. */
 export interface LedgerRow {
   readonly requestId: string;
   readonly tokenId: string;
+  /** Empty: none. */
+  readonly groupId: string;
   readonly localDay: string;
   readonly model: string;
   readonly inputTokens: number;
@@ -41,6 +43,14 @@ export interface Note {
 export interface CountAt {
   readonly atMs: number;
   readonly count: number;
+}
+
+/** What a group had taken when all requests had ended. */
+export interface GroupState {
+  readonly groupId: string;
+  readonly running: number;
+  readonly spentMicros: number;
+  readonly reservedMicros: number;
 }
 
 /** A time at which something did not work. */
@@ -88,6 +98,8 @@ export interface Evidence {
   readonly staleTokens: readonly CountAt[];
   readonly endedTexts: readonly EndedText[];
   readonly limitChanges: readonly LimitChange[];
+  readonly groups: readonly TokenGroup[];
+  readonly groupStates: readonly GroupState[];
   readonly fileChanges: readonly FileChange[];
   /** When faults hit processes, networks, stores or providers. */
   readonly troubles: readonly Trouble[];
@@ -132,11 +144,35 @@ export function limitsBetween(
   untilMs: number,
 ): readonly number[] {
   const changes = limitChanges.filter((change) => change.tokenId === tokenId);
-  const usual = { requestsPerMinute, askedAtMs: Number.NEGATIVE_INFINITY };
-  return [usual, ...changes].flatMap(({ requestsPerMinute: limit, askedAtMs }, index) => {
+  const valued = changes.map((change) => ({ ...change, value: change.requestsPerMinute }));
+  return valuesBetween(requestsPerMinute, valued, fromMs, untilMs);
+}
+
+/** The budgets of a group that edges may have applied, in the same way. */
+export function budgetsBetween(
+  { budgetMicros, budgetChanges }: TokenGroup,
+  fromMs: number,
+  untilMs: number,
+): readonly number[] {
+  return valuesBetween(budgetMicros, budgetChanges, fromMs, untilMs);
+}
+
+function valuesBetween(
+  usual: number,
+  changes: TokenGroup['budgetChanges'],
+  fromMs: number,
+  untilMs: number,
+): readonly number[] {
+  const first = { value: usual, askedAtMs: Number.NEGATIVE_INFINITY };
+  return [first, ...changes].flatMap(({ value, askedAtMs }, index) => {
     const endedAtMs = (changes[index]?.answeredAtMs ?? Number.POSITIVE_INFINITY) + trustedMs;
-    return askedAtMs <= untilMs && endedAtMs >= fromMs ? [limit] : [];
+    return askedAtMs <= untilMs && endedAtMs >= fromMs ? [value] : [];
   });
+}
+
+/** The group of each recorded request, by its id. */
+export function groupsById({ rows }: Evidence): ReadonlyMap<string, string> {
+  return new Map(rows.map(({ requestId, groupId }) => [requestId, groupId]));
 }
 
 /** The number of decisions that were made alone between two instants, with a second of margin. */

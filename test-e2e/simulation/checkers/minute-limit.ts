@@ -3,6 +3,7 @@ import {
   areTogether,
   type Checker,
   type Evidence,
+  groupsById,
   isAnswered,
   limitsBetween,
   madeAlone,
@@ -29,11 +30,18 @@ export const minuteLimit: Checker = {
   promise: 'at most `limit` admissions in any 60 s, for any number of replicas and clients',
   check(evidence: Evidence) {
     const admitted = evidence.requests.filter(isAnswered);
-    return [...Map.groupBy(admitted, ({ token }) => token)].flatMap(([token, ofToken]) => {
-      const intervals = ofToken.map(({ sentAtMs, headAtMs = sentAtMs }) => ({ sentAtMs, headAtMs }));
+    const groupOf = groupsById(evidence);
+    const ofGroup = Map.groupBy(admitted, ({ requestId = '' }) => groupOf.get(requestId));
+    // A group has a limit of its own, which no change in the world lowers.
+    const groups = evidence.groups.map(({ groupId, requestsPerMinute }) => {
+      const token = { tokenId: groupId, text: '', requestsPerMinute, clients: 0 };
+      return [token, ofGroup.get(groupId) ?? []] as const;
+    });
+    return [...Map.groupBy(admitted, ({ token }) => token), ...groups].flatMap(([token, requests]) => {
+      const intervals = requests.map(({ sentAtMs, headAtMs = sentAtMs }) => ({ sentAtMs, headAtMs }));
       const { tokenId, requestsPerMinute: limit } = token;
       return [...overBound(evidence, intervals, limit), ...overLimitTogether(evidence, intervals, token)].map(
-        (what) => `token ${tokenId} of ${limit} in a minute: ${what}`,
+        (what) => `${tokenId} of ${limit} in a minute: ${what}`,
       );
     });
   },

@@ -13,6 +13,8 @@ export interface ClientToken {
   readonly requestsPerMinute: number;
   /** How many clients use it. */
   readonly clients: number;
+  /** The group in which it was issued. Undefined: none, ever. */
+  readonly groupId?: string | undefined;
 }
 
 /**
@@ -42,6 +44,8 @@ export interface ClientRequest {
   view?: View;
   /** The code of an error answer. */
   code?: string | undefined;
+  /** The limit that an error answer names. */
+  limit?: string | undefined;
   /** Faults that no client may ever see. */
   problem?: string | undefined;
   /** What only the gateway and its providers may know, and its answer shows. */
@@ -124,7 +128,7 @@ async function ask(
     if (!isRelayed) asked.leaked = secrets().find(isSecret);
     if (asked.status !== 200) {
       asked.view = 'refused';
-      asked.code = codeOf(received.text);
+      Object.assign(asked, errorOf(received.text));
     } else {
       const expected = kind.shape === 'token_count' ? undefined : `echo: ${text}`;
       const { whole, problem } = readAnswer({ ...received, shape: kind.shape, expected });
@@ -178,14 +182,23 @@ async function receive(response: IncomingMessage, leavesAfterBytes: number, paus
   return { text: Buffer.concat(chunks).toString(), ended: response.complete && !left, left };
 }
 
-/** The code of an error in any of the endpoints' shapes. */
-function codeOf(text: string): string | undefined {
+/** The code of an error in any of the endpoints' shapes, and the limit that it names. */
+function errorOf(text: string): Pick<ClientRequest, 'code' | 'limit'> {
   try {
-    const { error } = JSON.parse(text) as { error?: { code?: string; type?: string; message?: string } };
-    // The Messages shape has no code: the text says whether the token or its accounts are limited.
-    const isOfToken = error?.type === 'rate_limit_error' && error.message?.startsWith('The token ');
-    return error?.code ?? (isOfToken ? 'rate_limit_exceeded' : error?.type);
+    const { error = {} } = JSON.parse(text) as { error?: Readonly<Record<string, string>> };
+    const { code, type, message = '', limit } = error;
+    if (code !== undefined) return { code, limit };
+    // The Messages shape has neither: the text says whether the token or its accounts are limited.
+    const [, named] = limitTexts.find(([start]) => message.startsWith(start)) ?? [];
+    return named === undefined ? { code: type } : { code: 'rate_limit_exceeded', limit: named };
   } catch {
-    return undefined;
+    return {};
   }
 }
+
+const limitTexts = [
+  ['The token exceeded its limit of requests', 'requests_per_minute'],
+  ["The token's group exceeded its limit of requests", 'group_requests_per_minute'],
+  ["The budget of the token's group", 'budget'],
+  ['The token or its group has too many requests', 'concurrency'],
+] as const;

@@ -1,4 +1,5 @@
-import { IdentityService, TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { GroupService, IdentityService, TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { BudgetPeriod } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { sleep } from '@gateway/time';
 import type { Network } from '../world/network.ts';
 import { RpcChannel, rpcPort } from '../world/rpc-network.ts';
@@ -19,6 +20,30 @@ export interface LimitChange {
   readonly answeredAtMs: number;
 }
 
+type GroupLimits = Pick<TokenGroup, 'requestsPerMinute' | 'concurrentRequests' | 'budgetMicros'>;
+
+/** Tokens that share limits, and the changes of their budget. */
+export interface TokenGroup {
+  readonly groupId: string;
+  readonly requestsPerMinute: number;
+  readonly concurrentRequests: number;
+  readonly budgetMicros: number;
+  /** Empty: all. */
+  readonly models: readonly string[];
+  readonly budgetChanges: { readonly value: number; readonly askedAtMs: number; readonly answeredAtMs: number }[];
+}
+
+/** A budget has room for a few requests at a time, and is spent after some minutes. */
+const groupPlans = [
+  { requestsPerMinute: 15, concurrentRequests: 2, budgetMicros: 200_000, models: [] },
+  {
+    requestsPerMinute: 25,
+    concurrentRequests: 3,
+    budgetMicros: 300_000,
+    models: ['gateway/claude', 'claude-sonnet-5'],
+  },
+];
+
 /** A token with a client of its own, and one that several share. */
 const tokenPlans = [
   { requestsPerMinute: 12, clients: 1 },
@@ -27,7 +52,7 @@ const tokenPlans = [
 ];
 
 /** How an operator changes a token. */
-export const tokenChangeKinds = ['token', 'revoke', 'limit'] as const;
+export const tokenChangeKinds = ['token', 'revoke', 'limit', 'group'] as const;
 export type TokenChangeKind = (typeof tokenChangeKinds)[number];
 
 /** Issues tokens, and changes them while clients use them. */
@@ -36,9 +61,11 @@ export class Operator {
   readonly tokens: ClientToken[] = [];
   readonly ended: EndedText[] = [];
   readonly limitChanges: LimitChange[] = [];
+  readonly groups: TokenGroup[] = [];
   readonly #network: Network;
   readonly #process = new WorldProcess('operator');
   readonly #identity;
+  readonly #groups;
   /** One change of a token at a time. */
   readonly #changing = new Map<number, Promise<void>>();
 
@@ -46,11 +73,22 @@ export class Operator {
     this.#network = network;
     const channel = this.#process.run(() => new RpcChannel(network, 'identity', [`identity-1:${rpcPort}`]));
     this.#identity = channel.client(IdentityService);
+    this.#groups = channel.client(GroupService);
   }
 
-  async issueTokens(): Promise<void> {
+  /** Issues a token for each plan; with groups, also one in each group. */
+  async issueTokens(hasGroups: boolean): Promise<void> {
     const issuing = this.#process.run(async () => {
       for (const plan of tokenPlans) this.tokens.push(await this.#issue(plan));
+      for (const plan of hasGroups ? groupPlans : []) {
+        const { group } = await this.#groups.createGroup({
+          ...{ name: `group of ${plan.requestsPerMinute}`, limits: limitsOf(plan) },
+          access: { models: plan.models },
+        });
+        const { groupId = '' } = group ?? {};
+        this.groups.push({ ...plan, groupId, budgetChanges: [] });
+        this.tokens.push(await this.#issue({ requestsPerMinute: 1_000, clients: 2, groupId }));
+      }
     });
     await this.#network.world.runFor(issuing, 5_000);
   }
@@ -61,6 +99,7 @@ export class Operator {
       token: () => this.#rotate(plan, forMs),
       revoke: () => this.#revoke(plan, forMs),
       limit: () => this.#lower(plan, forMs, limit),
+      group: () => (forMs % 2 === 0 ? this.#move(plan, forMs + 30_000) : this.#spendMore(plan, limit)),
     };
     const before = this.#changing.get(plan);
     const changing = this.#process.run(async () => {
@@ -103,10 +142,36 @@ export class Operator {
     await change(usual);
   }
 
-  async #issue({ requestsPerMinute, clients }: Pick<ClientToken, 'requestsPerMinute' | 'clients'>) {
+  /** Moves a token into the other group for a while. */
+  async #move(plan: number, forMs: number): Promise<void> {
+    const { tokenId, groupId: usual = '' } = this.#tokenOf(plan);
+    const other = this.groups.find(({ groupId }) => groupId !== usual)?.groupId ?? usual;
+    await this.#untilAnswered(() => this.#identity.update({ tokenId, groupId: other }));
+    await sleep(forMs);
+    await this.#untilAnswered(() => this.#identity.update({ tokenId, groupId: usual }));
+  }
+
+  /** Changes the budget of a group. */
+  async #spendMore(plan: number, twentieths: number): Promise<void> {
+    const group = this.groups[plan % 2];
+    if (group === undefined) return;
+    const askedAtMs = this.#network.world.nowMs;
+    const value = twentieths * 30_000;
+    const { groupId } = group;
+    const limits = limitsOf({ ...group, budgetMicros: value });
+    await this.#untilAnswered(() => this.#groups.updateGroup({ groupId, limits }));
+    group.budgetChanges.push({ value, askedAtMs, answeredAtMs: this.#network.world.nowMs });
+  }
+
+  async #issue({ requestsPerMinute, clients, groupId }: Omit<ClientToken, 'tokenId' | 'text'>) {
     const limits = { requestsPerMinute, tokensPerDay: 1_000_000_000n };
-    const issued = await this.#identity.issue({ kind: TokenKind.SERVICE, label: 'simulated', limits });
-    return { tokenId: issued.token?.tokenId ?? '', text: issued.tokenText, requestsPerMinute, clients };
+    const issued = await this.#identity.issue({
+      kind: TokenKind.SERVICE,
+      label: 'simulated',
+      limits,
+      groupId: groupId ?? '',
+    });
+    return { tokenId: issued.token?.tokenId ?? '', text: issued.tokenText, requestsPerMinute, clients, groupId };
   }
 
   #tokenOf(plan: number): ClientToken {
@@ -128,4 +193,10 @@ export class Operator {
       }
     }
   }
+}
+
+/** The limits of a group, as identity and the limiter have them. */
+export function limitsOf({ requestsPerMinute, concurrentRequests, budgetMicros }: GroupLimits) {
+  const budget = { amountMicros: BigInt(budgetMicros), period: BudgetPeriod.DAY };
+  return { requestsPerMinute, concurrentRequests, budget };
 }

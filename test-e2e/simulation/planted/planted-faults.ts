@@ -22,6 +22,10 @@ const memoryLimits = 'libs/limits/src/memory-limit-store.ts';
 const minuteWindow = 'libs/limits/src/minute-window.ts';
 
 const quiet = [['1', '0.03', 'none']] as const;
+const groups = [
+  ['1', '0.1', 'group'],
+  ['2', '0.1', 'group'],
+] as const;
 
 export const plantedFaults: readonly PlantedFault[] = [
   {
@@ -283,5 +287,38 @@ export const plantedFaults: readonly PlantedFault[] = [
     after: 'if (requests.count + 1 >= requestsPerMinute) {',
     checker: 'answered',
     runs: quiet,
+  },
+  {
+    name: 'a group does not get the place of a request back',
+    file: memoryLimits,
+    before: 'for (const subject of subjectsOf(settlement)) this.#places.delete(nameOf(subject), requestId);',
+    after: 'this.#places.delete(nameOf({ key, groupKey: group?.key }), requestId);',
+    checker: 'answered',
+    runs: groups,
+  },
+  {
+    name: 'a request that no model answers keeps its place',
+    file: app,
+    before: 'if (hasPlaces && peers.running.remove(requestId)) {',
+    after: 'if (hasPlaces && signal.aborted && peers.running.remove(requestId)) {',
+    checker: 'placesReturn',
+    runs: groups,
+  },
+  {
+    name: 'a request takes two slots of its group',
+    file: memoryLimits,
+    before: 'this.#windows.take(subject, requestId, window, nowMs);',
+    after:
+      "this.#windows.take(subject, requestId, window, nowMs);\n      if (subject.key.startsWith('group:')) this.#windows.take(subject, requestId + '+', window, nowMs);",
+    checker: 'answered',
+    runs: groups,
+  },
+  {
+    name: 'a group may use the models that its rules leave out',
+    file: 'services/edge-router/src/authorization/token-rules.ts',
+    before: 'return allowsModel(access, model) && allowsModel(group?.access, model);',
+    after: 'return allowsModel(access, model) || allowsModel(group?.access, model);',
+    checker: 'accessRules',
+    runs: groups,
   },
 ];
