@@ -54,7 +54,7 @@ const replicas: Replicas = {
 /** Time for everything to start, and to come to rest: longer than any lease and time-out. */
 const startsWithinMs = 5_000;
 const quietMs = 240_000;
-/** For how long clients go on when all faults have ended: the gateway must answer them again. */
+/** For how long clients continue when all faults have ended: the gateway must answer them again. */
 const recoveryMs = 45_000;
 /** When every request has ended, and no lease has expired yet. */
 const restMs = 100_000;

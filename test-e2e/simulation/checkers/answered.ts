@@ -43,10 +43,10 @@ function isTroubled({ troubles }: Evidence, { sentAtMs, endedAtMs = Infinity }: 
 /** How long the services of a gateway need to reach each other again. */
 const connectedWithinMs = 2_000;
 
-/** How long a fault may still be felt: the longest silence of a provider in the world's settings. */
+/** How long a fault may still be felt: the longest silence that the world's settings allow. */
 const troubledForMs = 30_000;
 
-/** Whether a request was refused though the limit that its answer names cannot have been reached. */
+/** Whether a request was refused though the limit that its answer names had room. */
 function hadRoom(evidence: Evidence, request: ClientRequest): boolean {
   const { sentAtMs, headAtMs = sentAtMs, limit, token } = request;
   const fromMs = sentAtMs - windowMs;

@@ -297,6 +297,14 @@ export const plantedFaults: readonly PlantedFault[] = [
     runs: groups,
   },
   {
+    name: 'a request that is settled keeps what it reserved',
+    file: memoryLimits,
+    before: 'for (const { counter } of chargesOf(settlement)) this.#reserved.delete(counterName(counter), requestId);',
+    after: '',
+    checker: 'answered',
+    runs: groups,
+  },
+  {
     name: 'a request that no model answers keeps its place',
     file: app,
     before: 'if (hasPlaces && peers.running.remove(requestId)) {',
