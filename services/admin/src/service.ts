@@ -17,7 +17,7 @@ import { OidcProvider } from './access/oidc-provider.ts';
 import { firstOperatorName, OperatorStore } from './access/operators.ts';
 import { PendingSignIns } from './access/pending-sign-ins.ts';
 import { PersonGrants } from './access/person-grants.ts';
-import { PersonLookups } from './access/person-lookups.ts';
+import { lookupCounter, PersonLookups } from './access/person-lookups.ts';
 import { PersonRules } from './access/person-rules.ts';
 import { Refusals } from './access/refusals.ts';
 import { SessionStore } from './access/sessions.ts';
@@ -75,6 +75,7 @@ export function createAdminService(
   });
   const gate = new AccessGate({ signIn, sessions, refusals, clock });
   const provider = config.oidc && new OidcProvider(config.oidc);
+  const counter = lookupCounter(metrics);
   const lookups = provider && personLookups();
   const codeRate = new MinuteRate({ clock, mostOfName: 20, mostOverall: 1_000 });
   const pendingSignIns = new PendingSignIns(database, clock);
@@ -95,7 +96,7 @@ export function createAdminService(
     if (provider === undefined || oidc?.lookupMs === undefined || personKeys.length === 0) return undefined;
     return new PersonLookups({
       grants: new PersonGrants(database, personKeys),
-      ...{ provider, people, rules, operators, sessions, database, intervalMs: oidc.lookupMs, clock, logger, metrics },
+      ...{ provider, people, rules, operators, sessions, database, intervalMs: oidc.lookupMs, clock, logger, counter },
     });
   }
   const signInPages = (known: OidcProvider) => {

@@ -24,7 +24,7 @@ export interface PersonLookupsParts {
   readonly intervalMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly metrics: Metrics;
+  readonly counter: Counter<'result'>;
 }
 
 /**
@@ -34,16 +34,9 @@ export interface PersonLookupsParts {
  */
 export class PersonLookups {
   readonly #parts: PersonLookupsParts;
-  readonly #lookups: Counter<'result'>;
 
   constructor(parts: PersonLookupsParts) {
     this.#parts = parts;
-    this.#lookups = parts.metrics.counter({
-      name: 'gateway_person_lookups_total',
-      help: 'Lookups of people at the OpenID Connect provider, by result.',
-      labels: ['result'],
-    });
-    for (const result of ['unchanged', 'changed', 'ended', 'failed'] as const) this.#lookups.inc({ result }, 0);
   }
 
   /** Keeps what the provider gave when a person signed in. */
@@ -75,14 +68,14 @@ export class PersonLookups {
   }
 
   async #lookUp(grant: PersonGrant, signal: AbortSignal): Promise<void> {
-    const { grants, clock, intervalMs } = this.#parts;
+    const { grants, clock, intervalMs, counter } = this.#parts;
     signal.throwIfAborted();
     if (!(await grants.claim(grant, clock.nowMs() + intervalMs))) return;
     try {
       const result = await this.#resultOf(grant, signal);
-      if (result !== undefined) this.#lookups.inc({ result });
+      if (result !== undefined) counter.inc({ result });
     } catch (thrown) {
-      this.#lookups.inc({ result: 'failed' });
+      counter.inc({ result: 'failed' });
       throw thrown;
     }
   }
@@ -136,6 +129,17 @@ export class PersonLookups {
     await grants.forget(grant);
     return 'ended' as const;
   }
+}
+
+/** The counter of lookups, which a process also has if it makes none. */
+export function lookupCounter(metrics: Metrics): Counter<'result'> {
+  const counter = metrics.counter({
+    name: 'gateway_person_lookups_total',
+    help: 'Lookups of people at the OpenID Connect provider, by result.',
+    labels: ['result'],
+  });
+  for (const result of ['unchanged', 'changed', 'ended', 'failed']) counter.inc({ result }, 0);
+  return counter;
 }
 
 const maxPauseMs = 60_000;
