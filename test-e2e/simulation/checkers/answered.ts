@@ -61,6 +61,7 @@ function hadRoom(evidence: Evidence, request: ClientRequest): boolean {
   // A process that died leaves its places and its reservations for a while.
   if (limit !== 'group_requests_per_minute' && isTroubled(evidence, request, troubledForMs)) return false;
   const groupOf = groupsById(evidence);
+  const sentAtMsOf = new Map(evidence.requests.map((other) => [other.requestId, other.sentAtMs]));
   // The token may just have moved: every group must have had room.
   return evidence.groups.every((group) => {
     const mayBeIn = ({ requestId = '', token: { groupId } }: ClientRequest) =>
@@ -71,7 +72,8 @@ function hadRoom(evidence: Evidence, request: ClientRequest): boolean {
     }
     const running = others.filter((other) => mayRun(other, since(sentAtMs - settledWithinMs)));
     if (limit === 'concurrency') return running.length < group.concurrentRequests;
-    const ofGroup = evidence.rows.filter(({ groupId }) => groupId === group.groupId);
+    const isLater = (requestId: string) => (sentAtMsOf.get(requestId.split('/')[0]) ?? 0) > headAtMs;
+    const ofGroup = evidence.rows.filter(({ groupId, requestId }) => groupId === group.groupId && !isLater(requestId));
     const spent = ofGroup.reduce((sum, { costMicros }) => sum + (costMicros ?? 0), 0);
     return spent + (running.length + 1) * mostReserved < Math.min(...budgetsBetween(group, sentAtMs, headAtMs));
   });
@@ -80,8 +82,8 @@ function hadRoom(evidence: Evidence, request: ClientRequest): boolean {
 /** Longer than an edge needs to return what a request took, once its client has its answer. */
 const settledWithinMs = 3_000;
 
-/** 4,096 tokens of output at the dearest price, and some input: millionths. */
-const mostReserved = 70_000;
+/** `RESERVED_OUTPUT_TOKENS_MAX` at the dearest price, and some input: millionths. */
+const mostReserved = 17_000;
 
 function mayHaveTaken({ code, sentAtMs, headAtMs, endedAtMs }: ClientRequest, { fromMs, untilMs }: Trouble): boolean {
   return code !== 'rate_limit_exceeded' && sentAtMs <= untilMs && (headAtMs ?? endedAtMs ?? untilMs) >= fromMs;

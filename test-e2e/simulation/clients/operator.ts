@@ -33,13 +33,13 @@ export interface TokenGroup {
   readonly budgetChanges: { readonly value: number; readonly askedAtMs: number; readonly answeredAtMs: number }[];
 }
 
-/** A budget has room for a few requests at a time, and is spent after some minutes. */
+/** The first budget is spent within minutes, and changes. The second one is never spent. */
 const groupPlans = [
-  { requestsPerMinute: 15, concurrentRequests: 2, budgetMicros: 200_000, models: [] },
+  { requestsPerMinute: 15, concurrentRequests: 2, budgetMicros: 30_000, models: [] },
   {
     requestsPerMinute: 25,
     concurrentRequests: 3,
-    budgetMicros: 300_000,
+    budgetMicros: 4_000_000,
     models: ['gateway/claude', 'claude-sonnet-5'],
   },
 ];
@@ -99,7 +99,7 @@ export class Operator {
       token: () => this.#rotate(plan, forMs),
       revoke: () => this.#revoke(plan, forMs),
       limit: () => this.#lower(plan, forMs, limit),
-      group: () => (forMs % 2 === 0 ? this.#move(plan, forMs + 30_000) : this.#spendMore(plan, limit)),
+      group: () => (forMs % 2 === 0 ? this.#move(plan, forMs + 30_000) : this.#spendMore(limit)),
     };
     const before = this.#changing.get(plan);
     const changing = this.#process.run(async () => {
@@ -151,12 +151,12 @@ export class Operator {
     await this.#untilAnswered(() => this.#identity.update({ tokenId, groupId: usual }));
   }
 
-  /** Changes the budget of a group. */
-  async #spendMore(plan: number, twentieths: number): Promise<void> {
-    const group = this.groups[plan % 2];
+  /** Changes the budget of the first group. */
+  async #spendMore(twentieths: number): Promise<void> {
+    const [group] = this.groups;
     if (group === undefined) return;
     const askedAtMs = this.#network.world.nowMs;
-    const value = twentieths * 30_000;
+    const value = twentieths * 3_000;
     const { groupId } = group;
     const limits = limitsOf({ ...group, budgetMicros: value });
     await this.#untilAnswered(() => this.#groups.updateGroup({ groupId, limits }));

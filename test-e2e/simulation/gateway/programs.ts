@@ -156,6 +156,11 @@ async function startEdge(host: Host): Promise<Service> {
     usageQuery: channel('usage-query').client(UsageQueryService),
     usageSink: streamSink(stream),
   };
-  const env = { GATEWAY_DATA: folder, EDGE_OUTBOX_SYNCHRONOUS: outboxSynchronous };
+  // Requests of the world have short answers. Larger reservations would leave budgets unspent.
+  const env = {
+    GATEWAY_DATA: folder,
+    EDGE_OUTBOX_SYNCHRONOUS: outboxSynchronous,
+    RESERVED_OUTPUT_TOKENS_MAX: '1000',
+  };
   return createEdgeRouterService(readEdgeRouterConfig(env), peers, runtime);
 }

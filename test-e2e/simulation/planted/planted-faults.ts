@@ -329,4 +329,12 @@ export const plantedFaults: readonly PlantedFault[] = [
     checker: 'accessRules',
     runs: groups,
   },
+  {
+    name: 'a budget never counts what was spent',
+    file: memoryLimits,
+    before: 'return { spentMicros, reservedMicros: othersMicros + this.#reserved.open(counterName(counter)).sum };',
+    after: 'return { spentMicros: 0 * spentMicros, reservedMicros: 0 * othersMicros };',
+    checker: 'budget',
+    runs: groups,
+  },
 ];

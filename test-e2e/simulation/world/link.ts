@@ -200,6 +200,11 @@ export class LinkEnd {
     if (this.#link.peerOf(this)?.isClosed !== false) this.#link.onClosed();
   }
 
+  /** Whether messages have arrived that this side has not read. */
+  get hasUnread(): boolean {
+    return this.#arrived.length > 0;
+  }
+
   get isClosed(): boolean {
     return this.#state === 'closed';
   }

@@ -62,8 +62,9 @@ export class WorldSocket extends Socket {
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
     this.#idleTimer?.close();
-    // What was sent and ended still arrives.
-    if (!this.writableFinished || !this.readableEnded) this.#end.reset();
+    // What was sent and ended still arrives, unless something came that was not read.
+    const hasUnread = error !== null || this.#end.hasUnread;
+    if (!this.writableFinished || (hasUnread && !this.readableEnded)) this.#end.reset();
     super._destroy(error, done);
   }
 
