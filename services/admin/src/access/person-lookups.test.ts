@@ -53,6 +53,18 @@ describe('a person who has signed in from a client', () => {
     expect(await scopeOf('/oidc/sign-in')).toBe('openid profile groups email');
   });
 
+  it('is in the audit log also when what the provider gave cannot be stored', async () => {
+    const world = await aWorld();
+    const approvals = async () => (await world.audited()).filter(({ action }) => action === 'sign_in.approve').length;
+    expect(await approvals()).toBe(1);
+    await world.database.schema.dropTable('person_grants').execute();
+    world.grants.set(userCode, { surface: 'claude_code', createdAt: timestampFromMs(world.clock.nowMs()) });
+    const browser = new Browser();
+    const page = await browser.open(`${world.publicUrl}/device`, { form: { user_code: userCode } });
+    await passProvider(browser, page, world, 'dana');
+    expect(await approvals()).toBe(2);
+  });
+
   it('is looked up with each new refresh token of the provider, and stays signed in', async () => {
     const world = await aWorld();
     for (let round = 0; round < 3; round++) {

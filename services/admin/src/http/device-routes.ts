@@ -103,8 +103,9 @@ export class DevicePages {
       return sendPage(response, 403, 'You may not sign in', 'An operator has disabled your access to the gateway.');
     }
     if (grant === undefined) return sendForm(response, 404, noGrantTitle, codeForm);
-    if (person !== undefined && refreshToken !== undefined) await lookups?.keep(person.personId, refreshToken);
+    // First: identity has approved the grant, whatever follows.
     await this.#note('sign_in.approve', identity.name, request, grant);
+    if (person !== undefined && refreshToken !== undefined) await lookups?.keep(person.personId, refreshToken);
     sendPage(response, 200, 'You are signed in', 'Return to your client. You can close this page.');
   }
 
