@@ -8,7 +8,7 @@ import {
   Redis,
   type RedisOptions as ServerOptions,
 } from 'ioredis';
-import { within } from './operations.ts';
+import { RedisTimeoutError, within } from './operations.ts';
 import type { RedisSettings, RedisTlsFiles } from './redis-settings.ts';
 
 export interface RedisOptions {
@@ -35,9 +35,44 @@ export const connectTimeoutMs = 2_000;
 export function openRedis(options: RedisOptions): Redis | Cluster {
   const redis = options.settings.place.kind === 'cluster' ? openCluster(options) : openServer(options);
   const report = reporterOf(options.onFault);
+  const silentMs = Math.max(1_000, 5 * options.timeoutMs);
   redis.on('error', report);
-  if (redis instanceof Cluster) redis.on('node error', report);
+  if (redis instanceof Cluster) {
+    redis.on('node error', report);
+    redis.on('+node', (node: Redis) => reconnectWhenSilent(node, { silentMs, report }));
+  } else reconnectWhenSilent(redis, { silentMs, report });
   return redis;
+}
+
+/**
+ * Reconnects when the server does not answer, because the network may have dropped the connection
+ * without notice. The driver's own `socketTimeout` would also break a connection whose answers
+ * arrived while this process was paused; see `within`.
+ */
+function reconnectWhenSilent(redis: Redis, { silentMs, report }: Silence): void {
+  redis.on('ready', () => {
+    const closed = new AbortController();
+    redis.once('close', () => closed.abort());
+    void reconnectOnSilence(closed.signal);
+  });
+
+  async function reconnectOnSilence(closed: AbortSignal): Promise<void> {
+    while (!closed.aborted) {
+      try {
+        await sleep(silentMs / 4, { signal: closed, ref: false });
+        await within(silentMs, redis.ping());
+      } catch (thrown) {
+        if (closed.aborted || !(thrown instanceof RedisTimeoutError)) continue;
+        report(new Error(`Redis sent no answer for ${silentMs} ms.`));
+        redis.disconnect(true);
+      }
+    }
+  }
+}
+
+interface Silence {
+  readonly silentMs: number;
+  readonly report: (reason: Error) => void;
 }
 
 /** The driver reports every connection attempt, and there are many. */
@@ -68,7 +103,7 @@ export function onReconnected(redis: Redis | Cluster, listener: () => void): voi
 function openServer({ settings, timeoutMs, isRepeatable }: RedisOptions): Redis {
   const { place, tls } = settings;
   const options: DriverOptions = {
-    ...connectionOptions(settings, timeoutMs),
+    ...connectionOptions(settings),
     lazyConnect: true,
     enableAutoPipelining: true,
     retryStrategy: retryAfterMs,
@@ -111,7 +146,7 @@ function openCluster({ settings, timeoutMs, isRepeatable }: RedisOptions): Clust
     slotsRefreshInterval: 5_000,
     // Certificates contain names, so names must not be replaced by addresses.
     dnsLookup: (hostname, callback) => callback(null, hostname),
-    redisOptions: connectionOptions(settings, timeoutMs),
+    redisOptions: connectionOptions(settings),
   };
   const cluster = new TimedCluster([...settings.place.servers], options, isRepeatable ? undefined : timeoutMs);
   // Otherwise the first command to a node would wait for its connection, and others would fail in
@@ -133,11 +168,11 @@ function retryAfterMs(attempt: number): number {
 }
 
 /** Options for each server that holds data. */
-function connectionOptions({ username, password, tls }: RedisSettings, timeoutMs: number) {
+function connectionOptions({ username, password, tls }: RedisSettings) {
   return {
     connectTimeout: connectTimeoutMs,
-    // A silent connection is closed, because the network may have dropped it without notice.
-    socketTimeout: Math.max(1_000, 5 * timeoutMs),
+    // A silent server does not take part in the end of its connection.
+    disconnectTimeout: 100,
     ...(password && { username, password: password.reveal() }),
     ...(tls && { tls: tlsOptions(tls) }),
   } satisfies DriverOptions;
@@ -201,7 +236,8 @@ class PersistentRedis extends Redis {
   }
 
   override sendCommand(command: Command, stream?: Parameters<Redis['sendCommand']>[1]): unknown {
-    limitTime(command, this.#timeoutMs);
+    // A connection is given more time than a caller is.
+    if (command.name !== 'ping') limitTime(command, this.#timeoutMs);
     return super.sendCommand(command, stream);
   }
 }

@@ -15,26 +15,43 @@ describe('a connection to Redis', () => {
 
   const connect = async () => {
     const settings = redisSettings.required(new EnvReader({ REDIS_URL: server.url }), '');
-    const redis = openRedis({ settings, timeoutMs, isRepeatable: false });
+    const faults: string[] = [];
+    let closes = 0;
+    const onFault = (reason: string) => void faults.push(reason);
+    const redis = openRedis({ settings, timeoutMs, isRepeatable: false, onFault });
+    redis.on('close', () => {
+      closes += 1;
+    });
     await redis.connect();
     onTestFinished(() => redis.disconnect());
-    return redis;
+    return { redis, faults, closes: () => closes };
   };
 
   it('gives a command up that is not answered in time', async () => {
-    const redis = await connect();
+    const { redis } = await connect();
     await server.pause();
-    await expect(redis.ping()).rejects.toThrow('in time');
+    await expect(redis.get('a')).rejects.toThrow('in time');
     await server.resume();
     await expect.poll(() => redis.ping()).toBe('PONG');
   });
 
-  it('takes an answer that came while this process stood still', async () => {
-    const redis = await connect();
-    const answers = [redis.ping(), redis.incr('counted'), redis.incr('counted')];
+  it('is made anew when no answer comes for a while', async () => {
+    const { redis, faults, closes } = await connect();
+    await server.pause();
+    await expect.poll(closes).toBe(1);
+    expect(faults[0]).toBe(`Redis sent no answer for ${5 * timeoutMs} ms.`);
+    await server.resume();
+    await expect.poll(() => redis.get('a').catch(String)).toBeNull();
+  });
+
+  it('takes answers that came while this process stood still, however long, and stays', async () => {
+    const { redis, faults, closes } = await connect();
+    const answers = [redis.get('a'), redis.incr('counted'), redis.incr('counted')];
     await new Promise(setImmediate);
-    standStill(2 * timeoutMs);
-    expect(await Promise.all(answers)).toEqual(['PONG', 1, 2]);
+    standStill(6 * timeoutMs);
+    expect(await Promise.all(answers)).toEqual([null, 1, 2]);
+    expect(await redis.incr('counted')).toBe(3);
+    expect([faults, closes()]).toEqual([[], 0]);
   });
 });
 
