@@ -31,7 +31,8 @@ export async function streamAnswer(
       await writeEnding(ending, exchange, answer, { writer, sent });
       break;
     }
-    await writer.event(isBad ? { ...event, data: event.data.slice(0, event.data.length / 2) } : event);
+    const data = isBad ? event.data.slice(0, event.data.length / 2) : event.data;
+    await writer.event({ ...event, data, terminal: event.terminal && end === 'completed' });
     sent++;
     if (kinds.has('unknown_events')) await writer.text(unknownEvents(sent));
   }
@@ -140,24 +141,30 @@ class StreamWriter {
     if (lastEvent !== undefined) this.#exchange.bill(this.#answer, lastEvent);
     this.#text = '';
     this.#events = [];
-    if (this.#inPieces) await this.#writePieces(Buffer.from(text));
-    else await this.#write(text);
+    const isLast = lastEvent?.terminal === true;
+    if (this.#inPieces) await this.#writePieces(Buffer.from(text), isLast);
+    else await this.#write(text, isLast);
   }
 
-  async #write(bytes: string | Uint8Array): Promise<void> {
+  /**
+   * @param isLast whether the answer is complete with these bytes, even if the client does not wait
+   *   for the end of the connection
+   */
+  async #write(bytes: string | Uint8Array, isLast = false): Promise<void> {
     const { response, signal, record } = this.#exchange;
     signal.throwIfAborted();
     record.sending();
+    if (isLast) record.end('completed');
     if (response.write(bytes)) await yieldToEventLoop();
     else await once(response, 'drain', { signal });
     signal.throwIfAborted();
   }
 
-  async #writePieces(bytes: Buffer): Promise<void> {
+  async #writePieces(bytes: Buffer, isLast: boolean): Promise<void> {
     let position = 0;
     for (let piece = 0; position < bytes.length; piece++) {
       const length = pieceLengths[piece % pieceLengths.length] ?? 1;
-      await this.#write(bytes.subarray(position, position + length));
+      await this.#write(bytes.subarray(position, position + length), isLast && position + length >= bytes.length);
       position += length;
     }
   }
