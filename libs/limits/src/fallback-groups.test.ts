@@ -115,6 +115,27 @@ describe('a group whose replicas lose the remote', () => {
     expect(await admit(0)).toBe(LimitName.GROUP_REQUESTS_PER_MINUTE);
   });
 
+  it('returns the slot that the remote gave to a request that is refused a reservation meanwhile', async () => {
+    const { admit, reserve, read, goAway, comeBack } = await replicasOf(2);
+    const [kept, refused] = [await admit(0), await admit(0)];
+    goAway(0);
+    expect(await reserve(0, refused, 51)).toBe(LimitName.BUDGET);
+    expect(await reserve(0, kept, 50)).toBeUndefined();
+    const alone = await admit(0);
+    expect(await reserve(0, alone, 51)).toBe(LimitName.BUDGET);
+    await comeBack();
+    expect((await read()).slots).toBe(1);
+  });
+
+  it('does not take a slot again that another replica returned', async () => {
+    const { replicas, admit, reserve, read } = await replicasOf(2);
+    const refused = await admit(0);
+    expect((await read()).slots).toBe(1);
+    expect(await reserve(1, refused, 101)).toBe(LimitName.BUDGET);
+    for (const replica of [0, 1]) await replicas[replica]?.remind();
+    expect((await read()).slots).toBe(0);
+  });
+
   it('keeps what is renewed meanwhile, and gives the rest back after 15 seconds', async () => {
     const { clock, replicas, admit, goAway } = await replicasOf(2);
     const [kept, lost] = [await admit(0), await admit(0)];

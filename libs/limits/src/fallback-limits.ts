@@ -62,8 +62,11 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
     const onAdmitted = (admission: Admission) => {
       if (this.isAway) this.#own.keep(admission);
     };
-    const own = { onAdmitted, onReleased: (slot: Pick<Admission, 'key' | 'requestId'>) => this.#own.forget(slot) };
-    this.local = new MemoryLimitStore({ clock, maxKeys, maxRecorded: maxKept, ...own });
+    const onReleased = (slot: Omit<Admission, 'enteredMs'>) => this.#own.forget(slot);
+    const onReturned = (slot: Admission) => {
+      if (this.isAway) this.#own.giveBack(slot);
+    };
+    this.local = new MemoryLimitStore({ clock, maxKeys, maxRecorded: maxKept, onAdmitted, onReleased, onReturned });
   }
 
   /** Connects. A remote that is not reachable yet is an outage: it is probed until it answers. */
@@ -107,7 +110,7 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
     const alone = async () => this.local.reserve({ ...reservation, place: this.#sharing(this.#requireMayDecide()) });
     return this.ask(alone, async () => {
       const refusal = await this.remote.reserve(reservation);
-      if (refusal !== undefined) this.local.release(reservation);
+      if (refusal !== undefined) this.local.giveBack(reservation);
       else await this.local.renew([reservedIn(reservation)]);
       return refusal;
     });

@@ -75,7 +75,11 @@ export interface Heartbeat {
 }
 
 /** A request that took its slot `ageMs` ago. */
-export type OwnAdmission = LimitedKey & Pick<OwnAdmissionMessage, 'requestId' | 'ageMs'>;
+export type OwnAdmission = LimitedKey &
+  Pick<OwnAdmissionMessage, 'requestId' | 'ageMs'> & {
+    /** Whether it returned its slot that long ago, because it was refused after all. */
+    readonly isReturned?: boolean;
+  };
 
 export interface Reservation extends GroupedTerms {
   readonly requestId: string;

@@ -60,8 +60,10 @@ export interface MemoryLimitStoreOptions {
   readonly maxRecorded?: number;
   /** Called for each slot that a request takes here, before the request is answered. */
   readonly onAdmitted?: (admission: Admission) => void;
-  /** Called for each slot that a request returns because it was refused a reservation. */
+  /** Called for each slot that a request did not take after all. */
   readonly onReleased?: (admission: Omit<Admission, 'enteredMs'>) => void;
+  /** Called for each slot that a request returns because it was refused a reservation. */
+  readonly onReturned?: (admission: Admission) => void;
   /** For tests only. */
   readonly maxPendingIds?: number;
 }
@@ -87,8 +89,8 @@ export class MemoryLimitStore implements LimitStore {
 
   constructor(options: MemoryLimitStoreOptions) {
     const ignore = () => undefined;
-    const defaults = { maxSettledIds: 100_000, maxRecorded: Infinity, onAdmitted: ignore, onReleased: ignore };
-    this.#options = { ...defaults, maxPendingIds, ...options };
+    const listeners = { onAdmitted: ignore, onReleased: ignore, onReturned: ignore };
+    this.#options = { maxSettledIds: 100_000, maxRecorded: Infinity, maxPendingIds, ...listeners, ...options };
     const time = { ttlResolution: 0, perf: { now: () => options.clock.nowMs() } };
     // Bounded by size instead of `max`, because `max` allocates all memory up front.
     const bounds = { ...time, maxSize: options.maxKeys, sizeCalculation: () => 1 };
@@ -202,7 +204,7 @@ export class MemoryLimitStore implements LimitStore {
       const facts = { spentMicros, reservedMicros: byOthers };
       const refusal = reservationRefusal(limits, facts, costMicros, { localDay, nowMs: clockMs });
       if (refusal !== undefined) {
-        this.release({ ...terms, requestId });
+        this.giveBack({ ...terms, requestId });
         for (const each of subjects.flatMap((subject) => countersOf(subject, localDay)))
           this.#reserved.delete(counterName(each), requestId);
         return refusal;
@@ -270,7 +272,15 @@ export class MemoryLimitStore implements LimitStore {
     this.#windows.record(admissions);
   }
 
-  /** Returns the slots and places that a request took here. */
+  /** Returns the slots and places of a request that was refused after all, wherever it took them. */
+  giveBack({ requestId, ...terms }: Pick<Check, 'requestId' | 'key' | 'group' | 'limits'>): void {
+    for (const subject of subjectsOf(terms)) {
+      this.#places.delete(nameOf(subject), requestId);
+      if (subject.limits?.requestsPerMinute !== undefined) this.#windows.giveBack(subject, requestId);
+    }
+  }
+
+  /** Undoes what a request took here. */
   release({ requestId, ...terms }: Pick<Check, 'requestId' | 'key' | 'group'>): void {
     for (const subject of subjectsOf(terms)) {
       this.#places.delete(nameOf(subject), requestId);
@@ -278,7 +288,7 @@ export class MemoryLimitStore implements LimitStore {
     }
   }
 
-  /** What was admitted in the last minute, here or elsewhere. */
+  /** What was admitted in the last minute, here or elsewhere, and what was returned. */
   admissions(): readonly Admission[] {
     return this.#windows.admissions;
   }

@@ -10,6 +10,7 @@ interface Entry {
 /** The simplest possible window: a list that each step replaces. */
 class ModelWindow {
   entries: readonly Entry[] = [];
+  returned: readonly Entry[] = [];
 
   advance(clockMs: number): number {
     const newestMs = this.entries.at(-1)?.enteredMs ?? -Infinity;
@@ -28,8 +29,22 @@ class ModelWindow {
     );
   }
 
+  record(requestId: string, enteredMs: number, clockMs: number): void {
+    if (!this.returnedAt(clockMs).some((entry) => entry.requestId === requestId)) this.add(requestId, enteredMs);
+  }
+
   release(requestId: string): void {
     this.entries = this.entries.filter((entry) => entry.requestId !== requestId);
+  }
+
+  giveBack(requestId: string, enteredMs: number): void {
+    this.release(requestId);
+    const others = this.returned.filter((entry) => entry.requestId !== requestId);
+    this.returned = [...others, { requestId, enteredMs }];
+  }
+
+  returnedAt(clockMs: number): readonly Entry[] {
+    return this.returned.filter(({ enteredMs }) => enteredMs > clockMs - 60_000 && enteredMs < clockMs + 60_000);
   }
 }
 
@@ -38,11 +53,12 @@ const ageMs = fc.oneof(fc.constantFrom(0, 59_999, 60_000, 60_001), fc.nat(70_000
 const step = fc.oneof(
   { weight: 5, arbitrary: fc.record({ verb: fc.constant('take' as const), requestId }) },
   { weight: 1, arbitrary: fc.record({ verb: fc.constant('release' as const), requestId }) },
+  { weight: 1, arbitrary: fc.record({ verb: fc.constant('give back' as const), requestId }) },
   {
     weight: 2,
     arbitrary: fc.record({
       verb: fc.constant('record' as const),
-      admissions: fc.array(fc.record({ requestId, ageMs }), { maxLength: 5 }),
+      admissions: fc.array(fc.record({ requestId, ageMs, isReturned: fc.boolean() }), { maxLength: 5 }),
     }),
   },
   { weight: 4, arbitrary: fc.record({ verb: fc.constant('wait' as const), ms: fc.oneof(fc.nat(15_000), ageMs) }) },
@@ -55,7 +71,7 @@ const step = fc.oneof(
   },
 );
 
-it('a window is at each step the list of what entered in the last minute, in the order of time', () => {
+it('a window is at each step the list of what entered in the last minute and was not returned, in the order of time', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60, size: 'max' }), (steps) => {
       const [window, model] = [new MinuteWindow(), new ModelWindow()];
@@ -66,10 +82,17 @@ it('a window is at each step the list of what entered in the last minute, in the
         else if (each.verb === 'release') {
           window.release(each.requestId);
           model.release(each.requestId);
+        } else if (each.verb === 'give back') {
+          window.giveBack(each.requestId, clockMs);
+          model.giveBack(each.requestId, clockMs);
         } else if (each.verb === 'record') {
           window.record(each.admissions, clockMs);
           model.advance(clockMs);
-          for (const { requestId, ageMs } of each.admissions) if (ageMs < 60_000) model.add(requestId, clockMs - ageMs);
+          for (const { requestId, ageMs, isReturned } of each.admissions) {
+            if (ageMs >= 60_000) continue;
+            if (isReturned) model.giveBack(requestId, clockMs - ageMs);
+            else model.record(requestId, clockMs - ageMs, clockMs);
+          }
           model.advance(clockMs);
         } else {
           const nowMs = model.advance(clockMs);
@@ -81,6 +104,9 @@ it('a window is at each step the list of what entered in the last minute, in the
         }
         expect(window.entries).toEqual(model.entries);
         expect(window.size).toBe(model.entries.length);
+        expect(window.returned(clockMs)).toEqual(
+          model.returnedAt(clockMs).map((entry) => ({ ...entry, isReturned: true })),
+        );
         for (const limit of [0, 1, 2, 100]) {
           expect(window.facts(limit)).toEqual({
             count: model.entries.length,

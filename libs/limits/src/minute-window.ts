@@ -2,10 +2,14 @@ import { WINDOW_MS, type WindowFacts } from './decide.ts';
 import type { OwnAdmission } from './limit-store.ts';
 import type { LimitedKey } from './limited-key.ts';
 
-/** A request that took its slot at this instant. */
+/**
+ * A request that took its slot at this instant or, with `isReturned`, returned it then because it
+ * was refused after all.
+ */
 export interface Admission extends LimitedKey {
   readonly requestId: string;
   readonly enteredMs: number;
+  readonly isReturned?: boolean;
 }
 
 type Entry = Omit<Admission, keyof LimitedKey>;
@@ -23,6 +27,8 @@ export class MinuteWindow {
    */
   #expiredCount = 0;
   readonly #requestIds = new Set<string>();
+  /** When requests returned their slots: admissions of them that are told later take none. */
+  readonly #returnedMs = new Map<string, number>();
 
   get size(): number {
     return this.#requestIds.size;
@@ -31,6 +37,13 @@ export class MinuteWindow {
   /** When each request entered, ordered by time. */
   get entries(): readonly Entry[] {
     return this.#entries.slice(this.#expiredCount);
+  }
+
+  /** Which requests returned their slots in the last minute. */
+  returned(clockMs: number): readonly Entry[] {
+    return [...this.#returnedMs]
+      .filter(([requestId]) => this.#hasReturned(requestId, clockMs))
+      .map(([requestId, enteredMs]) => ({ requestId, enteredMs, isReturned: true }));
   }
 
   /**
@@ -63,15 +76,17 @@ export class MinuteWindow {
   }
 
   /**
-   * Inserts requests that were admitted elsewhere at their places in time. Existing entries stay as
-   * they are.
+   * Inserts requests that were admitted elsewhere at their places in time, and removes those that
+   * returned their slots. Other entries stay as they are.
    */
-  record(admissions: readonly Pick<OwnAdmission, 'requestId' | 'ageMs'>[], clockMs: number): void {
+  record(admissions: readonly Omit<OwnAdmission, keyof LimitedKey>[], clockMs: number): void {
     this.advance(clockMs);
     let isSorted = true;
-    for (const { requestId, ageMs } of admissions) {
-      if (ageMs >= WINDOW_MS || this.has(requestId)) continue;
+    for (const { requestId, ageMs, isReturned } of admissions) {
+      if (ageMs >= WINDOW_MS) continue;
       const enteredMs = clockMs - ageMs;
+      if (isReturned === true) this.giveBack(requestId, enteredMs);
+      if (this.has(requestId) || this.#hasReturned(requestId, clockMs)) continue;
       isSorted &&= enteredMs >= this.#newestMs;
       this.take(requestId, enteredMs);
     }
@@ -86,9 +101,22 @@ export class MinuteWindow {
     this.#entries.splice(index, 1);
   }
 
+  /** Returns the slot of a request that was refused after all, wherever it was admitted. */
+  giveBack(requestId: string, clockMs: number): void {
+    this.release(requestId);
+    this.#returnedMs.delete(requestId);
+    this.#returnedMs.set(requestId, clockMs);
+    const [oldest = requestId] = this.#returnedMs.keys();
+    if (this.#returnedMs.size > mostReturned) this.#returnedMs.delete(oldest);
+  }
+
   facts(limit: number): WindowFacts {
     const freeing = this.#entries[this.#expiredCount + Math.max(0, this.size - limit)];
     return { count: this.size, newestMs: this.#entries.at(-1)?.enteredMs, freeingMs: freeing?.enteredMs };
+  }
+
+  #hasReturned(requestId: string, clockMs: number): boolean {
+    return Math.abs(clockMs - (this.#returnedMs.get(requestId) ?? Number.NEGATIVE_INFINITY)) < WINDOW_MS;
   }
 
   /** Minus infinity for an empty window. */
@@ -110,3 +138,6 @@ export class MinuteWindow {
     this.#expiredCount = 0;
   }
 }
+
+/** Of each window; refusals beyond it take their slot again when another replica tells of them. */
+const mostReturned = 1_000;

@@ -13,8 +13,10 @@ export interface MinuteWindowsOptions {
   readonly maxRecorded: number;
   /** Called for each slot that a request takes here. */
   readonly onAdmitted: (admission: Admission) => void;
-  /** Called for each slot that a request returns. */
+  /** Called for each slot that a request did not take after all. */
   readonly onReleased: (admission: Omit<Admission, 'enteredMs'>) => void;
+  /** Called for each slot that a refused request returns, wherever it took it. */
+  readonly onReturned: (admission: Admission) => void;
 }
 
 /** The windows of many keys, bounded in memory. */
@@ -71,10 +73,20 @@ export class MinuteWindows {
     this.#options.onReleased({ key, groupKey, requestId });
   }
 
-  /** What was admitted in the last minute, here or elsewhere. */
+  /** Returns the slot of a request that was refused after all, wherever it was admitted. */
+  giveBack(key: LimitedKey, requestId: string): void {
+    const { window } = this.open(key);
+    const enteredMs = this.#options.clock.nowMs();
+    this.#change(window, () => window.giveBack(requestId, enteredMs));
+    this.#keep(nameOf(key), window);
+    this.#options.onReturned({ key: key.key, groupKey: key.groupKey, requestId, enteredMs, isReturned: true });
+  }
+
+  /** What was admitted in the last minute, here or elsewhere, and what was returned. */
   get admissions(): readonly Admission[] {
+    const clockMs = this.#options.clock.nowMs();
     return [...this.#windows].flatMap(([name, window]) =>
-      window.entries.map(({ requestId, enteredMs }) => ({ ...keyNamed(name), requestId, enteredMs })),
+      [...window.entries, ...window.returned(clockMs)].map((entry) => ({ ...keyNamed(name), ...entry })),
     );
   }
 

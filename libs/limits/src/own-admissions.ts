@@ -4,7 +4,7 @@ import type { Heartbeats } from './heartbeats.ts';
 import { slicesOf } from './limit-store.ts';
 import type { Admission } from './minute-window.ts';
 
-/** What a replica admitted while the remote was away, until the remote has it. */
+/** What a replica admitted, or refused after all, while the remote was away, until the remote has it. */
 export class OwnAdmissions {
   #kept: Admission[] = [];
   readonly #clock: Clock;
@@ -19,9 +19,16 @@ export class OwnAdmissions {
     this.#kept.push(admission);
   }
 
-  /** Forgets the slot of a request that was refused after all. */
+  /** Forgets the slot of a request that did not take it after all. */
   forget({ key, requestId }: Pick<Admission, 'key' | 'requestId'>): void {
     this.#kept = this.#kept.filter((own) => own.key !== key || own.requestId !== requestId);
+  }
+
+  /** Keeps the return of a slot that the remote was told of. */
+  giveBack(slot: Admission): void {
+    const before = this.#kept.length;
+    this.forget(slot);
+    if (this.#kept.length === before) this.keep(slot);
   }
 
   /** Forgets what has left the windows. */

@@ -63,7 +63,7 @@ export class PlainStore<Store extends LimitStore = LimitStore> {
   }
 
   async recordAdmissions(key: string, admissions: readonly Omit<OwnAdmission, 'key'>[]): Promise<void> {
-    const own = admissions.map(({ requestId, ageMs }) => ({ key, requestId, ageMs }));
+    const own = admissions.map(({ requestId, ageMs, isReturned = false }) => ({ key, requestId, ageMs, isReturned }));
     await this.store.heartbeat({ group: 'recorders', replicaId: 'recorder', admissions: own });
   }
 }

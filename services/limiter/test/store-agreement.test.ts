@@ -12,7 +12,15 @@ const maxPendingIds = 3;
 const requestId = fc.integer({ min: 0, max: 9 }).map((n) => `request-${n}`);
 const step = fc.oneof(
   { weight: 6, arbitrary: fc.record({ verb: fc.constant('admit'), requestId, limit: fc.integer({ min: 0, max: 4 }) }) },
-  { weight: 2, arbitrary: fc.record({ verb: fc.constant('record'), requestId, ageMs: fc.nat(70_000) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      verb: fc.constant('record'),
+      requestId,
+      ageMs: fc.nat(70_000),
+      isReturned: fc.boolean(),
+    }),
+  },
   {
     weight: 4,
     arbitrary: fc.record({ verb: fc.constant('settle'), requestId, tokens: fc.nat(9), hasLedger: fc.boolean() }),

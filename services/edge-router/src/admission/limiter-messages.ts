@@ -43,8 +43,10 @@ export function limiterCalls(limiter: Pick<LimiterClient, 'settle' | 'reserve' |
   };
 }
 
-export function ownAdmission({ key, groupKey = '', requestId, ageMs }: OwnAdmission) {
-  return { key, groupKey, requestId, ageMs } satisfies MessageInitShape<typeof OwnAdmissionSchema>;
+export function ownAdmission({ key, groupKey = '', requestId, ageMs, isReturned = false }: OwnAdmission) {
+  return { key, groupKey, requestId, ageMs, returned: isReturned } satisfies MessageInitShape<
+    typeof OwnAdmissionSchema
+  >;
 }
 
 /** The most running requests that one call may renew. */

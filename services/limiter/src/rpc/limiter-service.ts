@@ -182,10 +182,10 @@ function readRunning(running: RunningRequestMessage, caller: Caller | undefined)
 async function heartbeat({ store }: Limiter, request: HeartbeatRequest, caller: Caller | undefined) {
   const { group, replicaId, admissions, lastAnsweredAt } = request;
   checkEntries('admissions', admissions);
-  const counted = admissions.map(({ key, groupKey, requestId, ageMs }) => {
+  const counted = admissions.map(({ key, groupKey, requestId, ageMs, returned: isReturned }) => {
     checkText('request_id', requestId, 100);
     const ofGroup = groupKey === '' ? {} : { groupKey: readKey(groupKey, caller) };
-    return { key: readKey(key, caller), ...ofGroup, requestId, ageMs };
+    return { key: readKey(key, caller), ...ofGroup, requestId, ageMs, ...(isReturned && { isReturned }) };
   });
   checkText('group', group, 100);
   checkText('replica_id', replicaId, 100);

@@ -38,15 +38,15 @@ export class EmbeddedLimitStore extends MemoryLimitStore implements Disposable {
   readonly #insert: StatementSync;
   readonly #delete: StatementSync;
   /** Slots taken and returned in this turn of the event loop: they are one transaction. */
-  #unwritten: (Admission | ReturnedSlot)[] = [];
+  #unwritten: Admission[] = [];
   /** Resolves when all of them are written. Never rejects. */
   #written: Promise<void> | undefined;
   #nextCleaningMs = 0;
   #hasFailed = false;
 
   constructor({ path, maxKeys, runtime, clock = systemClock }: EmbeddedLimitStoreOptions) {
-    const add = (slot: Admission | ReturnedSlot) => this.#add(slot);
-    super({ clock, maxKeys, onAdmitted: add, onReleased: add });
+    const add = (slot: Admission) => this.#add(slot);
+    super({ clock, maxKeys, onAdmitted: add, onReturned: add });
     this.#clock = clock;
     this.#logger = runtime.logger;
     this.#notKept = createLimiterMetrics(runtime.metrics).admissionsNotKept;
@@ -83,7 +83,7 @@ export class EmbeddedLimitStore extends MemoryLimitStore implements Disposable {
     }));
   }
 
-  #add(slot: Admission | ReturnedSlot): void {
+  #add(slot: Admission): void {
     this.#unwritten.push(slot);
     this.#written ??= new Promise((resolve) => {
       startImmediate(() => resolve(this.#write()));
@@ -98,14 +98,14 @@ export class EmbeddedLimitStore extends MemoryLimitStore implements Disposable {
     try {
       this.#database.exec('BEGIN');
       for (const slot of slots) {
-        if ('enteredMs' in slot) this.#insert.run(slot.enteredMs, nameOf(slot), slot.requestId);
-        else this.#delete.run(nameOf(slot), slot.requestId);
+        if (slot.isReturned === true) this.#delete.run(nameOf(slot), slot.requestId);
+        else this.#insert.run(slot.enteredMs, nameOf(slot), slot.requestId);
       }
       if (monotonicMs() >= this.#nextCleaningMs) this.#clean();
       this.#database.exec('COMMIT');
     } catch (thrown) {
       if (this.#database.isOpen && this.#database.isTransaction) this.#database.exec('ROLLBACK');
-      this.#noteFailure(thrown, slots.filter((slot) => 'enteredMs' in slot).length);
+      this.#noteFailure(thrown, slots.filter(({ isReturned }) => isReturned !== true).length);
     }
   }
 
@@ -126,8 +126,6 @@ export class EmbeddedLimitStore extends MemoryLimitStore implements Disposable {
     this.#database.prepare(pullBack).run(nowMs, nowMs + WINDOW_MS);
   }
 }
-
-type ReturnedSlot = Omit<Admission, 'enteredMs'>;
 
 function openOrRemake(path: string): DatabaseSync {
   try {

@@ -57,7 +57,7 @@ export class RedisGroupLimits {
 
   async reserve({ requestId, localDay, costMicros, ...terms }: Reservation): Promise<Refusal | undefined> {
     const subjects = subjectsOf(terms);
-    const slots = subjects.flatMap((subject) => [redisKeys(subject).window, redisKeys(subject).places]);
+    const slots = subjects.map(redisKeys).flatMap(({ window, returned, places }) => [window, returned, places]);
     const limited = subjects.filter(({ limits }) => limits?.budget !== undefined);
     const budgets = limited.flatMap((subject) => {
       const { counter, reserved, reservedUntil } = counterKeys(budgetOf(subject, localDay));

@@ -7,7 +7,7 @@ import type { CounterName, LimitedKey } from '@gateway/limits';
 export function redisKeys({ key, groupKey }: LimitedKey) {
   const tag = `rl:{${escaped(groupKey ?? key)}}`;
   const own = groupKey === undefined ? tag : `${tag}:${key}`;
-  return { window: `${own}:m`, places: `${own}:p`, ended: `${tag}:ended`, own };
+  return { window: `${own}:m`, returned: `${own}:r`, places: `${own}:p`, ended: `${tag}:ended`, own };
 }
 
 export function counterKeys(name: CounterName) {

@@ -166,8 +166,11 @@ export class RedisLimitStore implements LimitStore, AsyncDisposable {
 
   async heartbeat({ group, replicaId, admissions, lastAnsweredAtMs }: Heartbeat): Promise<ReplicaPlace> {
     const record = (ofKey: readonly OwnAdmission[]) => {
-      const windows = ofKey.slice(0, 1).map((admission) => redisKeys(admission).window);
-      const entries = ofKey.flatMap(({ requestId, ageMs }) => [requestId, ageMs]);
+      const windows = ofKey
+        .slice(0, 1)
+        .map(redisKeys)
+        .flatMap(({ window, returned }) => [window, returned]);
+      const entries = ofKey.flatMap(({ requestId, ageMs, isReturned }) => [requestId, ageMs, isReturned ? 1 : 0]);
       return this.#scripts.run('recordAdmissions', windows, [this.#scripts.testTime, ...entries]);
     };
     await Promise.all([...Map.groupBy(admissions, nameOf).values()].map(record));

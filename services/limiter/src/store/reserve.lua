@@ -1,6 +1,6 @@
 -- Reserves what a request can cost in one budget or two, or takes back its slots and places.
--- KEYS: ended requests, window and places of the key and of its group, then for each budget: its
---   counter, reserved amounts and their expiries.
+-- KEYS: ended requests, window, returned slots and places of the key and of its group, then for each
+--   budget: its counter, reserved amounts and their expiries.
 -- ARGV: request id, cost, time of a test, then the amount of each budget.
 -- Returns now, the number of the budget that lacks room or 0, what is spent of it, and what others
 --   have reserved.
@@ -16,8 +16,9 @@ for n = 1, #ARGV - 3 do
   local reserved = reserved_micros(KEYS[at + 2], KEYS[at + 3], clock)
   reserved = reserved - tonumber(redis.call('HGET', KEYS[at + 2], request_id) or 0)
   if spent + reserved + cost > tonumber(ARGV[3 + n]) then
-    for taken = 2, first do
-      redis.call('ZREM', KEYS[taken], request_id)
+    for taken = 2, first, 3 do
+      give_back(KEYS[taken], KEYS[taken + 1], request_id, clock)
+      redis.call('ZREM', KEYS[taken + 2], request_id)
     end
     for other = 1, #ARGV - 3 do
       local of_other = first + 3 * (other - 1)

@@ -541,8 +541,9 @@ export declare type HeartbeatRequest = Message<"gateway.limiter.v1.HeartbeatRequ
   replicaId: string;
 
   /**
-   * What the replica admitted by itself in the last minute and has not handed over yet; at most
-   * 1,000 entries. They take slots even beyond a limit. A repeated entry takes no second slot.
+   * What the replica admitted by itself in the last minute, or refused after all, and has not handed
+   * over yet; at most 1,000 entries. They take slots even beyond a limit. A repeated entry takes no
+   * second slot.
    *
    * @generated from field: repeated gateway.limiter.v1.OwnAdmission admissions = 3;
    */
@@ -591,6 +592,14 @@ export declare type OwnAdmission = Message<"gateway.limiter.v1.OwnAdmission"> & 
    * @generated from field: string group_key = 4;
    */
   groupKey: string;
+
+  /**
+   * The request was refused a reservation `age_ms` ago and returned its slot: whenever it is told that
+   * the request was admitted, it takes none.
+   *
+   * @generated from field: bool returned = 5;
+   */
+  returned: boolean;
 };
 
 /**
