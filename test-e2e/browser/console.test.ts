@@ -34,7 +34,7 @@ describe('an operator who signs in', () => {
     await page.getByLabel('Token').fill('gw_a_wrong');
     await page.keyboard.press('Enter');
     await page.getByText('This token is unknown').waitFor();
-    expect(await page.getByLabel('Token').getAttribute('aria-invalid')).toBe('true');
+    await expect.poll(() => page.getByLabel('Token').getAttribute('aria-invalid')).toBe('true');
   });
 
   it('comes to the page that was asked for, and leaves it signed out', async () => {
@@ -49,7 +49,7 @@ describe('an operator who signs in', () => {
   it('can go to the provider of OpenID Connect, and comes back to the same page', async () => {
     await goTo(page, '/audit?search=maud');
     const link = page.getByRole('link', { name: 'Continue with Entra ID' });
-    expect(await link.getAttribute('href')).toBe('/oidc/sign-in?return_to=%2Faudit%3Fsearch%3Dmaud');
+    await expect.poll(() => link.getAttribute('href')).toBe('/oidc/sign-in?return_to=%2Faudit%3Fsearch%3Dmaud');
   });
 
   it('as a viewer sees neither operators nor the audit log', async () => {
@@ -65,10 +65,9 @@ describe('an operator who signs in', () => {
   it('with the token of a caller sees its own usage and the playground alone', async () => {
     await signInAs(page, 'gw_s_ci');
     await page.getByRole('heading', { level: 1, name: 'My usage' }).waitFor();
-    expect(await page.getByRole('navigation', { name: 'Pages' }).getByRole('link').allTextContents()).toEqual([
-      'My usage',
-      'Playground',
-    ]);
+    await expect
+      .poll(() => page.getByRole('navigation', { name: 'Pages' }).getByRole('link').allTextContents())
+      .toEqual(['My usage', 'Playground']);
   });
 });
 
@@ -79,7 +78,7 @@ describe('the frame', () => {
     await page.getByRole('link', { name: 'System' }).focus();
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { level: 1, name: 'System' }).waitFor();
-    expect(await focused().textContent()).toBe('System');
+    await expect.poll(() => focused().textContent()).toBe('System');
     await page.goBack();
     await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
   });
@@ -87,9 +86,9 @@ describe('the frame', () => {
   it('lets the first key of the keyboard skip the navigation', async () => {
     await goTo(page, '/system');
     await page.keyboard.press('Tab');
-    expect(await focused().textContent()).toBe('Skip to content');
+    await expect.poll(() => focused().textContent()).toBe('Skip to content');
     await page.keyboard.press('Enter');
-    expect(await focused().getAttribute('id')).toBe('main');
+    await expect.poll(() => focused().getAttribute('id')).toBe('main');
   });
 
   it('keeps the theme that was chosen', async () => {
@@ -115,7 +114,7 @@ describe('the frame', () => {
     await page.getByText('Live', { exact: true }).waitFor();
     await page.evaluate("sessionStorage.setItem('made-up-outage', '1')");
     await page.getByText('Connection lost. The data shown is out of date.').waitFor();
-    expect(await page.getByRole('region', { name: 'Requests', exact: true }).isVisible()).toBe(true);
+    await expect.poll(() => page.getByRole('region', { name: 'Requests', exact: true }).isVisible()).toBe(true);
     await page.evaluate("sessionStorage.removeItem('made-up-outage')");
     await page.getByRole('button', { name: 'Retry now' }).click();
     await page.getByText('Live', { exact: true }).waitFor();
@@ -150,12 +149,12 @@ describe('operators', () => {
       .getByText(/^gw_a_/)
       .textContent();
     await page.keyboard.press('Escape');
-    expect(await dialog().isVisible()).toBe(true);
+    await expect.poll(() => dialog().isVisible()).toBe(true);
     await dialog().getByLabel('I have saved the token').check();
     await dialog().getByRole('button', { name: 'Done' }).click();
     await page.getByRole('rowheader', { name: 'anouk' }).waitFor();
     expect(await page.content()).not.toContain(token);
-    expect(await focused().textContent()).toBe('New operator');
+    await expect.poll(() => focused().textContent()).toBe('New operator');
   });
 
   it('that another person changed meanwhile are shown in their current state, before they are changed', async () => {
@@ -173,8 +172,8 @@ describe('operators', () => {
     await disable.click();
     await dialog().getByText('All sessions end immediately').waitFor();
     await page.keyboard.press('Escape');
-    expect(await dialog().count()).toBe(0);
-    expect(await focused().getAttribute('aria-label')).toBe('Disable: grafana');
+    await expect.poll(() => dialog().count()).toBe(0);
+    await expect.poll(() => focused().getAttribute('aria-label')).toBe('Disable: grafana');
   });
 });
 
@@ -195,7 +194,7 @@ describe('the other pages', () => {
   it('show the fields of a change, page after page, and keep the filters in the address', async () => {
     await goTo(page, '/audit?search=token.update');
     const rows = page.getByRole('table', { name: 'Audit log' }).getByRole('row');
-    expect(await rows.nth(1).textContent()).toMatch(/requests per minute 60 → 120/);
+    await expect.poll(() => rows.nth(1).textContent()).toMatch(/requests per minute 60 → 120/);
     await page.getByRole('button', { name: 'Show all' }).click();
     await page.waitForURL(/\/audit$/);
     await page.getByRole('button', { name: 'Show more' }).click();

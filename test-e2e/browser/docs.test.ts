@@ -34,7 +34,7 @@ describe.each(views.slice(0, 3))('the docs in $theme at $width px', (view) => {
   it.each(Object.entries(pages))('make %s accessible, and ask nothing of another site', async (_, path) => {
     const { page, complaints } = visited;
     await page.goto(path, { waitUntil: 'networkidle' });
-    expect(await page.locator('html.dark').count()).toBe(view.theme === 'dark' ? 1 : 0);
+    await expect.poll(() => page.locator('html.dark').count()).toBe(view.theme === 'dark' ? 1 : 0);
     expect(await accessibilityProblems(page)).toEqual([]);
     expect(await overflow(page)).toBe(0);
     expect(complaints).toEqual([]);
@@ -52,7 +52,7 @@ it('files beside the pages are there, and those elsewhere in the repository are 
   expect(await (await fetch(contract)).text()).toMatch(/^openapi: 3\.1/);
   await page.goto('operate/transport-security.html');
   await page.getByText('libs/rpc/src/call-table.ts').first().waitFor();
-  expect(await page.locator('a[href*="call-table"]').count()).toBe(0);
+  await expect.poll(() => page.locator('a[href*="call-table"]').count()).toBe(0);
   await context.close();
 });
 

@@ -81,7 +81,7 @@ describe('an operator', () => {
   it('puts a token in it, which sees the two models and uses that account alone', async () => {
     await page.getByRole('link', { name: 'Issue token' }).click();
     await page.getByLabel('Label').fill('team-a-ci');
-    expect(await page.getByLabel('Group').locator('option:checked').textContent()).toBe('Team A');
+    await expect.poll(() => page.getByLabel('Group').locator('option:checked').textContent()).toBe('Team A');
     await page.getByRole('button', { name: 'Issue token', exact: true }).click();
     token = (await page.locator('.secret code').first().textContent()) ?? '';
     const listing = await fetch(`${gateway.baseUrl}/v1/models`, { headers: { authorization: `Bearer ${token}` } });

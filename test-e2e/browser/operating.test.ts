@@ -34,12 +34,12 @@ describe('an operator', () => {
       await page.getByLabel('Label').fill('taken');
       await button(page, 'Issue token').click();
       await isThere(page, 'There is a token of that name.');
-      expect(await page.getByLabel('Label').getAttribute('aria-invalid')).toBe('true');
+      await expect.poll(() => page.getByLabel('Label').getAttribute('aria-invalid')).toBe('true');
       await page.getByLabel('Label').fill('team x');
       await button(page, 'Issue token').click();
       const secret = await page.locator('.secret code').first().textContent();
       expect(secret).toMatch(/^gw_s_/);
-      expect(await page.getByText('Another valid token').count()).toBe(0);
+      await expect.poll(() => page.getByText('Another valid token').count()).toBe(0);
       await page.getByRole('radio', { name: 'Codex' }).check();
       const settings = await page.getByRole('region', { name: 'Settings for Codex' }).textContent();
       expect(settings).toContain('wire_api = "responses"');
@@ -74,9 +74,9 @@ describe('an operator', () => {
       await button(page, 'Rotate').click();
       await button(page, 'Rotate token').click();
       await isThere(page, 'Another operator changed or rotated this token meanwhile');
-      expect(await page.locator('.secret').count()).toBe(0);
+      await expect.poll(() => page.locator('.secret').count()).toBe(0);
       await button(page, 'Rotate anyway').click();
-      expect(await page.locator('.secret code').first().textContent()).toMatch(/^gw_s_/);
+      await expect.poll(() => page.locator('.secret code').first().textContent()).toMatch(/^gw_s_/);
       await page.getByLabel('I have saved the token').check();
       await button(page, 'Done').click();
       await page.locator('dl', { hasText: /Old secret\s*Valid until/ }).waitFor();
@@ -149,7 +149,7 @@ describe('somebody else', () => {
   it('a viewer finds no controls for changes', () =>
     as('gw_a_viewer', '/pools/responses', async (page) => {
       await isThere(page, 'team-a');
-      expect(await page.getByRole('button', { name: /Disable|Drain|Add account/ }).count()).toBe(0);
+      await expect.poll(() => page.getByRole('button', { name: /Disable|Drain|Add account/ }).count()).toBe(0);
     }));
 
   it('the holder of a token sees its own usage and limits, on an accessible page', () =>

@@ -26,7 +26,7 @@ describe.each(views)('in $theme at $width px', (view) => {
   it('the sign-in page can be used by everybody', async () => {
     const { page, complaints } = visited;
     await goTo(page, '/');
-    expect(await page.title()).toBe('Sign in · Gateway');
+    await expect.poll(() => page.title()).toBe('Sign in · Gateway');
     expect(await accessibilityProblems(page)).toEqual([]);
     expect(await overflow(page)).toBe(0);
     expect(complaints).toEqual([]);
@@ -38,8 +38,9 @@ describe.each(views)('in $theme at $width px', (view) => {
     async (_name, path) => {
       const { page, complaints } = visited;
       await goTo(page, path);
-      expect(await page.title()).toBe(`${await page.locator('h1').textContent()} · Gateway`);
-      expect(await page.locator('html').getAttribute('lang')).toBe('en');
+      const heading = await page.locator('h1').textContent();
+      await expect.poll(() => page.title()).toBe(`${heading} · Gateway`);
+      await expect.poll(() => page.locator('html').getAttribute('lang')).toBe('en');
       expect(await accessibilityProblems(page)).toEqual([]);
       expect(await overflow(page)).toBe(0);
       expect(complaints).toEqual([]);

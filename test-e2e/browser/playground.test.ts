@@ -108,7 +108,7 @@ describe('an operator', () => {
       await isThere(page, 'Receiving the answer');
       await button(page, 'Stop').click();
       await panel(page, 'Answer').getByText('Stopped').waitFor();
-      expect(await button(page, 'Stop').count()).toBe(0);
+      await expect.poll(() => button(page, 'Stop').count()).toBe(0);
       await panel(page, 'Decision trace').getByText('client left').first().waitFor();
       faults.clear(slow);
     }));
@@ -160,7 +160,7 @@ describe('an operator', () => {
         await page.getByLabel('Prompt', { exact: true }).focus();
         await page.keyboard.press('Control+Enter');
         await panel(page, 'Answer').getByText('Complete', { exact: true }).waitFor();
-        expect(await panel(page, 'Answer').getByRole('status').textContent()).toBe('CompleteHTTP 200');
+        await expect.poll(() => panel(page, 'Answer').getByRole('status').textContent()).toBe('CompleteHTTP 200');
       },
       360,
     ));
@@ -170,7 +170,7 @@ describe('the holder of a client token', () => {
   it('uses it, and sees no trace of other parts of the gateway', async () => {
     const { text } = await issueToken(gateway, { requestsPerMinute: 60, tokensPerDay: 1_000_000 });
     await play(text, async (page) => {
-      expect(await button(page, 'Issue a token for this page').count()).toBe(0);
+      await expect.poll(() => button(page, 'Issue a token for this page').count()).toBe(0);
       await paste(page, text);
       await page.getByRole('combobox', { name: 'Model' }).waitFor();
       await page.getByLabel('Stream the answer').uncheck();

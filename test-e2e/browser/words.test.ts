@@ -41,7 +41,7 @@ describe('every page of the console', () => {
       await page.getByRole('radio', { name: 'By model' }).check();
       await page.keyboard.press('/');
       expect(await focused(page)).toBe('search');
-      expect(await page.getByLabel('Find a request, token or account').inputValue()).toBe('');
+      await expect.poll(() => page.getByLabel('Find a request, token or account').inputValue()).toBe('');
     }));
 
   it('says that providers are simulated', () =>

@@ -31,7 +31,21 @@ describe('waiting in tests', () => {
     'fetch(url, { signal: AbortSignal.timeout(roomMs(10_000)) });',
     'expect(performance.now() - startedMs).toBeLessThan(roomMs(500));',
     'expect(performance.now() - startedMs).toBeGreaterThan(500);',
+    'expect(await sessions.count()).toBe(1);',
   ])('may be %s', (text) => {
     expect(waitsOfFixedLength(madeUpTree({}, { 'test-e2e/suite/a.test.ts': text }))).toEqual([]);
+  });
+
+  it.each([
+    "expect(await page.getByLabel('Group').textContent()).toBe('A');",
+    "expect(\n  await page.locator('html').getAttribute('lang'),\n).toBe('en');",
+    'expect(await page.title()).toBe(heading);',
+  ])('may not read a page once: %s', (text) => {
+    expect(waitsOfFixedLength(madeUpTree({}, { 'test-e2e/browser/a.test.ts': text }))).toHaveLength(1);
+  });
+
+  it('may ask a page again and again', () => {
+    const text = "await expect.poll(() => page.getByLabel('Group').textContent()).toBe('A');";
+    expect(waitsOfFixedLength(madeUpTree({}, { 'test-e2e/browser/a.test.ts': text }))).toEqual([]);
   });
 });

@@ -8,7 +8,8 @@ import { isTest, type SourceTree, type Violation } from './source-tree.ts';
 export function waitsOfFixedLength(tree: SourceTree): readonly Violation[] {
   return [...tree].flatMap(([file, text]) => {
     if (!(isTest(file) || file.startsWith('libs/testkit/src/')) || isExempt(file)) return [];
-    return fixedWaits.flatMap(({ pattern, problem }) =>
+    const waits = hasBrowser.test(file) ? [...fixedWaits, readAtOnce] : fixedWaits;
+    return waits.flatMap(({ pattern, problem }) =>
       [...text.matchAll(pattern)].map(([found]) => ({ file, problem: `${found.trim()}: ${problem}` })),
     );
   });
@@ -29,6 +30,15 @@ const fixedWaits = [
     problem: 'has no room',
   },
 ] as const;
+
+/** A browser's locator reads a page as it is at the moment. */
+const readAtOnce = {
+  pattern:
+    /\bexpect\(\s*await [^;]*?\.(?:textContent|allTextContents|innerText|allInnerTexts|inputValue|getAttribute|title|count|is(?:Visible|Hidden|Checked|Enabled|Disabled))\([^()]*\)(?=,?\s*\))/g,
+  problem: 'reads a page that may still be loading; use `expect.poll`',
+} as const;
+
+const hasBrowser = /^test-e2e\/(?:browser|sign-in)\//;
 
 /** Code that measures, asks other systems, or creates texts of tests. */
 function isExempt(file: string): boolean {
