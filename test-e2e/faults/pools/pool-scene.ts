@@ -90,7 +90,7 @@ export class PoolScene implements AsyncDisposable {
           RPC_TIMEOUT_MS: String(rpcTimeoutMs),
           OAUTH_TIMEOUT_SECONDS: String(oauthTimeoutMs / 1_000),
           // A Redis that the machine starves is not away: brokers alone know only their own leases.
-          REDIS_COMMAND_TIMEOUT_MS: String(roomMs(1_000)),
+          REDIS_COMMAND_TIMEOUT_MS: '1000',
           ACCOUNT_KEYS: `k1:${'ab'.repeat(32)}`,
         },
         simulator: { responsesModels },
