@@ -9,7 +9,7 @@ const isLong = process.env.FAULTS === 'long';
 
 const options: CampaignOptions = {
   seed: Number(process.env.FAULTS_SEED ?? Math.floor(Math.random() * 1e9)),
-  injections: (random) => (isLong ? longSchedule(Number(process.env.FAULTS_ROUNDS ?? 3), random) : shortSchedule),
+  injections: (random) => (isLong ? longSchedule(Number(process.env.FAULTS_ROUNDS ?? 1), random) : shortSchedule),
   clients: 12,
   clientPauseMs: isLong ? 600 : 500,
   pauseMs: isLong ? 1_000 : 500,
