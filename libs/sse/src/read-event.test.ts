@@ -83,7 +83,7 @@ const streamText = fc
       ),
       fc.string({ unit: 'binary', maxLength: 6 }).filter((text) => text.isWellFormed()),
     ),
-    { maxLength: 30 },
+    { maxLength: 30, size: 'max' },
   )
   .map((parts) => parts.join(''));
 

@@ -100,7 +100,7 @@ describe('lookups of unknown tokens', () => {
         fc.record({ kind: fc.constant('end' as const), fails: fc.boolean() }),
         fc.record({ kind: fc.constant('time' as const), ms: fc.constantFrom(1, 400, 1_000) }),
       ),
-      { maxLength: 80 },
+      { maxLength: 80, size: 'max' },
     );
     await fc.assert(
       fc.asyncProperty(steps, async (sequence) => {

@@ -13,7 +13,7 @@ describe('BodyMemory, whatever happens in whatever order', () => {
       fc.record({ kind: fc.constant('decode' as const), which, brief: fc.boolean() }),
       fc.record({ kind: fc.constant('time' as const), ms: fc.constantFrom(1, 10, 40) }),
     ),
-    { maxLength: 60 },
+    { maxLength: 60, size: 'max' },
   );
 
   beforeEach(() => vi.useFakeTimers());

@@ -38,7 +38,7 @@ const steps = fc.array(
     fc.record({ kind: fc.constant('end' as const), key: fc.constantFrom('a', 'b'), fails: fc.boolean() }),
     fc.record({ kind: fc.constant('settle' as const) }),
   ),
-  { maxLength: 60 },
+  { maxLength: 60, size: 'max' },
 );
 
 describe('shared queries', () => {

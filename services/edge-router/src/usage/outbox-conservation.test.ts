@@ -224,7 +224,7 @@ const steps = fc.array(
     edge: fc.oneof({ weight: 4, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.constant(1) }),
     pick: fc.nat(5),
   }),
-  { minLength: 60, maxLength: 120 },
+  { minLength: 60, maxLength: 120, size: 'max' },
 );
 
 describe('the ledger, whatever happens to edges, disks and itself', () => {

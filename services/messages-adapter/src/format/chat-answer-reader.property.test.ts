@@ -7,7 +7,7 @@ import { arbitraryStream, expectedCompletion } from './__fixtures__/arbitrary-ev
 import { readerOptions } from './__fixtures__/replay.ts';
 import { EventReader } from './event-reader.ts';
 
-const anySizes = fc.array(fc.integer({ min: 1, max: 60 }), { maxLength: 60 });
+const anySizes = fc.array(fc.integer({ min: 1, max: 60 }), { maxLength: 60, size: 'max' });
 
 describe('any valid stream', () => {
   it('is exact: text, calls and arguments in their order, finish reason, usage', () => {
@@ -83,7 +83,7 @@ describe('any other stream', () => {
   });
 
   it('of any bytes fails, and gives the client nothing', () => {
-    check(fc.uint8Array({ maxLength: 400 }), (bytes) => {
+    check(fc.uint8Array({ maxLength: 400, size: 'max' }), (bytes) => {
       expect(expectValidAnswer(Buffer.from(bytes))).toMatchObject({ finished: false, text: '' });
     });
   });

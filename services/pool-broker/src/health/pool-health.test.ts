@@ -155,7 +155,7 @@ describe('any history of a pool', () => {
       retryInMs: fc.integer({ min: 0, max: 1e9 }),
     });
     fc.assert(
-      fc.property(fc.array(anyAttempt, { maxLength: 200 }), (attempts) => {
+      fc.property(fc.array(anyAttempt, { maxLength: 200, size: 'max' }), (attempts) => {
         let health = noIncidents;
         let nowMs = startMs;
         for (const { result, model, accountId, waitMs, ageMs, retryInMs } of attempts) {

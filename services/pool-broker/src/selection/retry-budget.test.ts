@@ -61,7 +61,7 @@ describe('the retry budgets of several replicas', () => {
       requests: fc.array(fc.nat(40), { maxLength: 5 }),
       wanted: fc.array(fc.nat(20), { maxLength: 5 }),
     }),
-    { minLength: 1, maxLength: 60 },
+    { minLength: 1, maxLength: 60, size: 'max' },
   );
   const rules = fc.record({
     retryBudgetShare: fc.double({ min: 0, max: 1, noNaN: true }),

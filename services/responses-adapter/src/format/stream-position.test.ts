@@ -71,7 +71,10 @@ describe('the position in a relayed stream', () => {
   });
 
   it('is the same for any events in any pieces', () => {
-    const events = fc.array(fc.record({ delta: fc.string(), isNumbered: fc.boolean() }), { maxLength: 20 });
+    const events = fc.array(fc.record({ delta: fc.string(), isNumbered: fc.boolean() }), {
+      maxLength: 20,
+      size: 'max',
+    });
     fc.assert(
       fc.property(events, fc.infiniteStream(fc.boolean()), (deltas, joins) => {
         let last = 0;
