@@ -5,7 +5,9 @@ import {
   type Checker,
   type Evidence,
   groupsById,
+  isAnswered,
   limitsBetween,
+  mayBeLost,
   type Trouble,
   windowMs,
 } from './evidence.ts';
@@ -14,9 +16,9 @@ export const answered: Checker = {
   promise: 'a request with room in its limits, a healthy account and a gateway in reach is answered',
   check(evidence: Evidence) {
     return evidence.requests.flatMap((request) => {
-      const { marker, sentAtMs, status = 'no status', code = '', view } = request;
+      const { marker, sentAtMs, status = 'no status', code = '', limit = 'no limit', view } = request;
       if (view === undefined || view === 'whole' || view === 'left' || isExcused(evidence, request)) return [];
-      return [`${marker} at ${sentAtMs} gets ${status} ${code}, ${view}`];
+      return [`${marker} at ${sentAtMs} gets ${status} ${code} of ${limit}, ${view}`];
     });
   },
 };
@@ -75,7 +77,11 @@ function hadRoom(evidence: Evidence, request: ClientRequest): boolean {
     const isLater = (requestId: string) => (sentAtMsOf.get(requestId.split('/')[0]) ?? 0) > headAtMs;
     const ofGroup = evidence.rows.filter(({ groupId, requestId }) => groupId === group.groupId && !isLater(requestId));
     const spent = ofGroup.reduce((sum, { costMicros }) => sum + (costMicros ?? 0), 0);
-    return spent + (running.length + 1) * mostReserved < Math.min(...budgetsBetween(group, sentAtMs, headAtMs));
+    // The budget has them, and the ledger may not.
+    const lost = others.filter((other) => isAnswered(other) && mayBeLost(evidence, other));
+    return (
+      spent + (running.length + lost.length + 1) * mostReserved < Math.min(...budgetsBetween(group, sentAtMs, headAtMs))
+    );
   });
 }
 
