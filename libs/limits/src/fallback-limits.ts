@@ -62,11 +62,10 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
     const onAdmitted = (admission: Admission) => {
       if (this.isAway) this.#own.keep(admission);
     };
-    const onReleased = (slot: Omit<Admission, 'enteredMs'>) => this.#own.forget(slot);
     const onReturned = (slot: Admission) => {
       if (this.isAway) this.#own.giveBack(slot);
     };
-    this.local = new MemoryLimitStore({ clock, maxKeys, maxRecorded: maxKept, onAdmitted, onReleased, onReturned });
+    this.local = new MemoryLimitStore({ clock, maxKeys, maxRecorded: maxKept, onAdmitted, onReturned });
   }
 
   /** Connects. A remote that is not reachable yet is an outage: it is probed until it answers. */

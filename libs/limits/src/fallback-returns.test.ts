@@ -1,5 +1,5 @@
 import { create } from '@bufbuild/protobuf';
-import { CostKind, LimitName, RefusalSchema } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { BudgetPeriod, CostKind, LimitName, RefusalSchema } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { admitted, alone, setUp, today } from '../test/replica.ts';
 import { undecided } from './decide.ts';
@@ -101,6 +101,40 @@ describe('a replica that waits for its remote', () => {
     clock.advanceMs(5_000);
     await comeBack();
     expect(state.handedOver).toContainEqual({ ...own, ageMs: 15_000 });
+  });
+
+  describe('and refuses a reservation', () => {
+    const terms = { requestsPerMinute: 5, budget: { amountMicros: 100n, period: BudgetPeriod.DAY } };
+    const refused = { key: 'k', requestId: 'r1', limits: terms, localDay: today, costMicros: 101 };
+
+    it('hands over nothing of a slot that the request took meanwhile', async () => {
+      const { limits, state, decide, goAway, comeBack } = await setUp();
+      goAway();
+      for (const [key, requestId] of [
+        ['k', 'r1'],
+        ['k', 'r2'],
+        ['other', 'r1'],
+      ] as const)
+        await decide(terms, { key, requestId });
+      expect((await limits.reserve(refused))?.limit).toBe(LimitName.BUDGET);
+      await comeBack();
+      const kept = [
+        ['k', 'r2'],
+        ['other', 'r1'],
+      ];
+      expect(state.handedOver).toEqual(kept.map(([key, requestId]) => ({ key, requestId, ageMs: 0 })));
+    });
+
+    it('hands over the return of a slot that the remote gave', async () => {
+      const { clock, limits, state, decide, goAway, comeBack } = await setUp();
+      state.answer = admitted(1, 100n);
+      await decide(terms, { requestId: 'r1' });
+      goAway();
+      expect((await limits.reserve(refused))?.limit).toBe(LimitName.BUDGET);
+      clock.advanceMs(1_000);
+      await comeBack();
+      expect(state.handedOver).toEqual([{ key: 'k', requestId: 'r1', ageMs: 1_000, isReturned: true }]);
+    });
   });
 
   it('does not remind the remote before the hand-over', async () => {

@@ -60,8 +60,6 @@ export interface MemoryLimitStoreOptions {
   readonly maxRecorded?: number;
   /** Called for each slot that a request takes here, before the request is answered. */
   readonly onAdmitted?: (admission: Admission) => void;
-  /** Called for each slot that a request did not take after all. */
-  readonly onReleased?: (admission: Omit<Admission, 'enteredMs'>) => void;
   /** Called for each slot that a request returns because it was refused a reservation. */
   readonly onReturned?: (admission: Admission) => void;
   /** For tests only. */
@@ -88,8 +86,7 @@ export class MemoryLimitStore implements LimitStore {
   #purgedAtMs = 0;
 
   constructor(options: MemoryLimitStoreOptions) {
-    const ignore = () => undefined;
-    const listeners = { onAdmitted: ignore, onReleased: ignore, onReturned: ignore };
+    const listeners = { onAdmitted: () => undefined, onReturned: () => undefined };
     this.#options = { maxSettledIds: 100_000, maxRecorded: Infinity, maxPendingIds, ...listeners, ...options };
     const time = { ttlResolution: 0, perf: { now: () => options.clock.nowMs() } };
     // Bounded by size instead of `max`, because `max` allocates all memory up front.
@@ -178,7 +175,7 @@ export class MemoryLimitStore implements LimitStore {
       nowMs,
       localDay,
       usedTokens: day?.used ?? 0,
-      requests: requestsPerMinute === undefined ? emptyWindow : window.facts(requestsPerMinute),
+      requests: window.facts(requestsPerMinute ?? 0),
       running: this.#places.open(nameOf(subject)).size,
       ...(budget && {
         budget: this.#budgetOf(

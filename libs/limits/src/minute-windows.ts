@@ -13,8 +13,6 @@ export interface MinuteWindowsOptions {
   readonly maxRecorded: number;
   /** Called for each slot that a request takes here. */
   readonly onAdmitted: (admission: Admission) => void;
-  /** Called for each slot that a request did not take after all. */
-  readonly onReleased: (admission: Omit<Admission, 'enteredMs'>) => void;
   /** Called for each slot that a refused request returns, wherever it took it. */
   readonly onReturned: (admission: Admission) => void;
 }
@@ -53,7 +51,7 @@ export class MinuteWindows {
   take({ key, groupKey }: LimitedKey, requestId: string, window: MinuteWindow, nowMs: number): void {
     this.#change(window, () => window.take(requestId, nowMs));
     this.#keep(nameOf({ key, groupKey }), window);
-    this.#options.onAdmitted({ key, ...(groupKey !== undefined && { groupKey }), requestId, enteredMs: nowMs });
+    this.#options.onAdmitted({ key, groupKey, requestId, enteredMs: nowMs });
   }
 
   /** Adds requests that were admitted elsewhere, as long as there is room. */
@@ -66,20 +64,18 @@ export class MinuteWindows {
     }
   }
 
-  release({ key, groupKey }: LimitedKey, requestId: string): void {
-    const window = this.#windows.get(nameOf({ key, groupKey }));
-    if (window?.has(requestId) !== true) return;
-    this.#change(window, () => window.release(requestId));
-    this.#options.onReleased({ key, groupKey, requestId });
+  release(key: LimitedKey, requestId: string): void {
+    const window = this.#windows.get(nameOf(key));
+    if (window !== undefined) this.#change(window, () => window.release(requestId));
   }
 
   /** Returns the slot of a request that was refused after all, wherever it was admitted. */
-  giveBack(key: LimitedKey, requestId: string): void {
-    const { window } = this.open(key);
+  giveBack({ key, groupKey }: LimitedKey, requestId: string): void {
+    const { window } = this.open({ key, groupKey });
     const enteredMs = this.#options.clock.nowMs();
     this.#change(window, () => window.giveBack(requestId, enteredMs));
-    this.#keep(nameOf(key), window);
-    this.#options.onReturned({ key: key.key, groupKey: key.groupKey, requestId, enteredMs, isReturned: true });
+    this.#keep(nameOf({ key, groupKey }), window);
+    this.#options.onReturned({ key, groupKey, requestId, enteredMs, isReturned: true });
   }
 
   /** What was admitted in the last minute, here or elsewhere, and what was returned. */

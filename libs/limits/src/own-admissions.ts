@@ -19,16 +19,11 @@ export class OwnAdmissions {
     this.#kept.push(admission);
   }
 
-  /** Forgets the slot of a request that did not take it after all. */
-  forget({ key, requestId }: Pick<Admission, 'key' | 'requestId'>): void {
-    this.#kept = this.#kept.filter((own) => own.key !== key || own.requestId !== requestId);
-  }
-
-  /** Keeps the return of a slot that the remote was told of. */
+  /** Forgets a slot of which the remote was not told, or keeps its return. */
   giveBack(slot: Admission): void {
-    const before = this.#kept.length;
-    this.forget(slot);
-    if (this.#kept.length === before) this.keep(slot);
+    const others = this.#kept.filter(({ key, requestId }) => key !== slot.key || requestId !== slot.requestId);
+    if (others.length < this.#kept.length) this.#kept = others;
+    else this.keep(slot);
   }
 
   /** Forgets what has left the windows. */
