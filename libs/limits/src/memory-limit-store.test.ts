@@ -73,6 +73,33 @@ describe('the memory limit store', () => {
     ]);
   });
 
+  it('announces each slot that a refused request returns, wherever it took it, and takes none for it later', async () => {
+    const announced: unknown[] = [];
+    const announce = (slot: unknown) => announced.push(slot);
+    const listeners = { onAdmitted: announce, onReturned: announce };
+    const store = new MemoryLimitStore({ clock: new ManualClock(noonMs), maxKeys: 10, ...listeners });
+    const terms = { ...request('key'), group: { key: 'g', limits: { requestsPerMinute: 10 } } };
+    await store.admit(terms);
+    const ofBoth = (requestId: string) => [
+      { key: 'key', groupKey: 'g', requestId, enteredMs: noonMs },
+      { key: 'g', requestId, enteredMs: noonMs },
+    ];
+    expect(announced.splice(0)).toEqual(ofBoth('a'));
+    store.giveBack({ ...terms, requestId: 'elsewhere' });
+    const { group: _none, ...alone } = terms;
+    store.giveBack({ ...alone, requestId: 'elsewhere' });
+    expect(announced).toEqual(
+      [...ofBoth('elsewhere'), { key: 'key', requestId: 'elsewhere', enteredMs: noonMs }].map((slot) => ({
+        ...slot,
+        isReturned: true,
+      })),
+    );
+    for (const key of ['key', 'g']) store.record([{ key, requestId: 'elsewhere', ageMs: 10 }]);
+    store.record([{ key: 'key', groupKey: 'g', requestId: 'elsewhere', ageMs: 10 }]);
+    const taken = store.admissions().filter(({ isReturned }) => isReturned !== true);
+    expect(taken.map(({ requestId }) => requestId)).toEqual(['a', 'a']);
+  });
+
   it('gives a slot back, once, and only one that was taken', async () => {
     const store = new MemoryLimitStore({ clock: new ManualClock(noonMs), maxKeys: 10 });
     const remaining = async () => (await store.admit(request('key', ''))).status?.requests?.remaining;
@@ -143,6 +170,37 @@ describe('the memory limit store', () => {
     const store = new MemoryLimitStore({ clock: new ManualClock(noonMs), maxKeys: 10 });
     const old = { ...settlement('key', 'a'), localDay: '2026-01-01' };
     expect(await store.settle(old)).toEqual({ usedTokens: 1, isLoaded: true });
+  });
+
+  it('limits nothing of a key without limits', async () => {
+    const { limits: _none, ...check } = request('key');
+    expect((await open().admit(check)).refusal).toBeUndefined();
+  });
+
+  it('lets an id take another slot a minute later, unless its request ended and could have had a place', async () => {
+    const remaining = async (limits: { readonly concurrentRequests?: number }) => {
+      const clock = new ManualClock(noonMs);
+      const store = new MemoryLimitStore({ clock, maxKeys: 10 });
+      const check = { ...request('key'), limits: { requestsPerMinute: 10, ...limits } };
+      await store.admit(check);
+      await store.settle({ ...check, localDay: day, tokens: 1, ended: true });
+      clock.advanceMs(60_000);
+      return (await store.admit(check)).status?.requests?.remaining;
+    };
+    expect([await remaining({}), await remaining({ concurrentRequests: 1 })]).toEqual([9, 10]);
+  });
+
+  it('takes a request for ended only in the group, or of the key, in which it ended', async () => {
+    const store = open();
+    const ended = { requestId: 'a', localDay: day, tokens: 0, ended: true };
+    const limits = { concurrentRequests: 5 };
+    const costKind = CostKind.REQUEST_AND_TOKENS;
+    await store.settle({ ...ended, key: 'one' });
+    const other = await store.admit({ key: 'other', limits, requestId: 'a', costKind });
+    expect(other.status?.concurrency?.running).toBe(1);
+    await store.settle({ ...ended, key: 'member', group: { key: 'g1' } });
+    const moved = await store.admit({ key: 'member', group: { key: 'g2', limits }, requestId: 'a', costKind });
+    expect(moved.groupStatus?.concurrency?.running).toBe(1);
   });
 
   it('knows no request of a key that it was not asked about', async () => {

@@ -71,6 +71,15 @@ const step = fc.oneof(
   },
 );
 
+it('a window remembers the last thousand slots that were returned', () => {
+  const window = new MinuteWindow();
+  for (let n = 0; n < 1_000; n++) window.giveBack(`request-${n}`, n);
+  expect(window.returned(1_000)).toHaveLength(1_000);
+  window.giveBack('one more', 1_000);
+  const remembered = window.returned(1_000).map(({ requestId }) => requestId);
+  expect([remembered.length, remembered.at(0), remembered.at(-1)]).toEqual([1_000, 'request-1', 'one more']);
+});
+
 it('a window is at each step the list of what entered in the last minute and was not returned, in the order of time', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60, size: 'max' }), (steps) => {
