@@ -28,9 +28,9 @@ const plan = fc.record({
    */
   returnsAfterMs: fc.array(fc.nat(mostApartMs), { minLength: 4, maxLength: 4 }),
   recordingMs: fc.array(fc.nat(150), { minLength: 4, maxLength: 4 }),
-  during: fc.array(burst, { maxLength: 12 }),
+  during: fc.array(burst, { maxLength: 12, size: 'max' }),
   /** Starts when the first limiter reaches the store again. */
-  after: fc.array(burst, { minLength: 1, maxLength: 20 }),
+  after: fc.array(burst, { minLength: 1, maxLength: 20, size: 'max' }),
 });
 type Plan = typeof plan extends fc.Arbitrary<infer P> ? P : never;
 

@@ -45,7 +45,7 @@ const step = fc.oneof(
     }),
   },
 );
-const schedule = fc.array(step, { minLength: 1, maxLength: 40 });
+const schedule = fc.array(step, { minLength: 1, maxLength: 40, size: 'max' });
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
 
 /** Executes one step and returns everything that a caller learns from it. */
@@ -87,7 +87,7 @@ describe('the limit stores', () => {
           expect(await take(one, { store, clock, key })).toEqual(await take(one, { ...memory, key }));
         }
       }),
-      { numRuns: isLong ? 1_500 : 500 },
+      { numRuns: isLong ? 1_500 : 200 },
     );
   });
 });

@@ -88,7 +88,7 @@ describe('the embedded limit store', () => {
       restart: fc.boolean(),
     });
     await fc.assert(
-      fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+      fc.asyncProperty(fc.array(step, { maxLength: 40, size: 'max' }), async (steps) => {
         rmSync(path, { force: true });
         clock = new ManualClock(startMs);
         const lasting = new MemoryLimitStore({ clock, maxKeys: 1_000 });
@@ -115,7 +115,7 @@ describe('the embedded limit store', () => {
         }
         await resources.disposeAsync();
       }),
-      { numRuns: 200 },
+      { numRuns: 80 },
     );
   });
 
