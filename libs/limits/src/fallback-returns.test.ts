@@ -81,6 +81,21 @@ describe('a replica that asks its remote', () => {
   });
 });
 
+describe('a replica whose remote refuses a reservation', () => {
+  it('returns its own slot of the request, and hands over no return that the remote made', async () => {
+    const { limits, state, decide, goAway, comeBack } = await setUp();
+    const terms = { requestsPerMinute: 2 };
+    state.answer = admitted(1, 100n);
+    await decide(terms, { requestId: 'refused' });
+    state.refusal = create(RefusalSchema, { limit: LimitName.BUDGET });
+    await limits.reserve({ key: 'k', requestId: 'refused', limits: terms, localDay: today, costMicros: 1 });
+    goAway();
+    expect((await decide(terms, { requestId: 'alone' })).status?.requests?.remaining).toBe(1);
+    await comeBack();
+    expect(state.handedOver.map(({ requestId }) => requestId)).toEqual(['alone']);
+  });
+});
+
 describe('a replica that waits for its remote', () => {
   it('probes it with a heartbeat, and not with what it has to settle', async () => {
     const { state, settle, goAway } = await setUp();

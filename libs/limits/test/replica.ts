@@ -1,5 +1,5 @@
 import { create } from '@bufbuild/protobuf';
-import { CostKind, LimitStatusSchema } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { CostKind, LimitStatusSchema, type Refusal } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { ManualClock } from '@gateway/time';
 import { vi } from 'vitest';
 import type { Check, Decision } from '../src/decide.ts';
@@ -29,6 +29,7 @@ export function open(place: ReplicaPlace = alone, more: Partial<Omit<FallbackOpt
   const state = {
     ...{ isAway: false, refusesSettles: false, start: Promise.resolve(), heartbeat: Promise.resolve() },
     ...{ place: place as ReplicaPlace | undefined, answer: undefined as Decision | undefined, used: 0 },
+    refusal: undefined as Refusal | undefined,
     ...{ handedOver: [] as OwnAdmission[], beats: [] as Omit<Heartbeat, 'admissions'>[], settles: 0 },
   };
   const handedOver = vi.fn((admissions: readonly OwnAdmission[]) => void state.handedOver.push(...admissions));
@@ -42,7 +43,7 @@ export function open(place: ReplicaPlace = alone, more: Partial<Omit<FallbackOpt
     remote: {
       admit: async () => unlessAway(state.answer ?? {}),
       start: () => state.start,
-      reserve: async () => unlessAway(undefined),
+      reserve: async () => unlessAway(state.refusal),
       renew: async () => unlessAway(undefined),
       async settle({ requestId }) {
         state.settles += 1;
