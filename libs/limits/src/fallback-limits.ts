@@ -42,10 +42,7 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
   readonly #own: OwnAdmissions;
   /** Resolves when the hand-over ends; nothing is decided until then. Never rejects. */
   #handingOver: Promise<unknown> | undefined;
-  /**
-   * Set while the remote is back for this replica but may lack what other replicas have not handed
-   * over.
-   */
+  /** Set while the remote is back here, but may lack what other replicas have not handed over. */
   #partialReturn: PartialReturn | undefined;
   readonly #keptSettles: KeptSettles;
   #heartbeatTimer: Timer | undefined;

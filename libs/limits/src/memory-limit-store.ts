@@ -91,8 +91,7 @@ export class MemoryLimitStore implements LimitStore {
     const time = { ttlResolution: 0, perf: { now: () => options.clock.nowMs() } };
     // Bounded by size instead of `max`, because `max` allocates all memory up front.
     const bounds = { ...time, maxSize: options.maxKeys, sizeCalculation: () => 1 };
-    // The cache keeps an entry that is exactly as old as its `ttl`; here, as in Redis, that entry
-    // has expired.
+    // The cache keeps an entry exactly as old as its `ttl`; here, as in Redis, it has expired.
     const ids = { ...bounds, maxSize: this.#options.maxSettledIds, ttl: settledIdMs - 1 };
     this.#settledIds = new LRUCache(ids);
     this.#endedIds = new LRUCache(ids);
@@ -269,7 +268,7 @@ export class MemoryLimitStore implements LimitStore {
     this.#windows.record(admissions);
   }
 
-  /** Returns the slots and places of a request that was refused after all, wherever it took them. */
+  /** Returns the slots and places of a refused request, wherever it took them. */
   giveBack({ requestId, ...terms }: Pick<Check, 'requestId' | 'key' | 'group' | 'limits'>): void {
     for (const subject of subjectsOf(terms)) {
       this.#places.delete(nameOf(subject), requestId);
@@ -339,10 +338,7 @@ export class MemoryLimitStore implements LimitStore {
     return true;
   }
 
-  /**
-   * Drops expired entries from time to time. Entries that are never read again would otherwise
-   * stay.
-   */
+  /** Drops expired entries from time to time: those that are never read again would stay. */
   #purge(): void {
     const nowMs = this.#options.clock.nowMs();
     if (Math.abs(nowMs - this.#purgedAtMs) < 10_000) return;

@@ -27,7 +27,7 @@ export class MinuteWindow {
    */
   #expiredCount = 0;
   readonly #requestIds = new Set<string>();
-  /** When requests returned their slots: admissions of them that are told later take none. */
+  /** When requests returned their slots: admissions that are recorded later take none. */
   readonly #returnedMs = new Map<string, number>();
 
   get size(): number {
@@ -139,5 +139,5 @@ export class MinuteWindow {
   }
 }
 
-/** Of each window; refusals beyond it take their slot again when another replica tells of them. */
+/** A window forgets earlier returns: a replica that tells of the request takes its slot again. */
 const mostReturned = 1_000;

@@ -4,7 +4,7 @@ import type { Heartbeats } from './heartbeats.ts';
 import { slicesOf } from './limit-store.ts';
 import type { Admission } from './minute-window.ts';
 
-/** What a replica admitted, or refused after all, while the remote was away, until the remote has it. */
+/** What a replica admitted or returned while the remote was away, until the remote has it. */
 export class OwnAdmissions {
   #kept: Admission[] = [];
   readonly #clock: Clock;
