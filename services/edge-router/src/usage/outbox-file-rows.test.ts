@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { usageEvent } from './__fixtures__/test-edge.ts';
 import type { OutboxEvents } from './outbox-events.ts';
 import { abandonedRows, bytesIn, isDamage, OutboxFile } from './outbox-file.ts';
@@ -67,6 +67,21 @@ describe('the rows in a file of the outbox', () => {
     const failing = { ...row(3), message: null as unknown as OutboxRow['message'] };
     expect(() => file.write([row(2), failing])).toThrow(TypeError);
     expect(numbersIn(file)).toEqual([[1]]);
+    file.write([row(2)]);
+    expect(numbersIn(file)).toEqual([[1, 2]]);
+  });
+
+  it('are those of before when the disk is full, which is what the caller learns', () => {
+    const opening = vi.spyOn(DatabaseSync.prototype, 'exec');
+    using file = open(pathOf('a'));
+    const database = opening.mock.contexts[0] as DatabaseSync;
+    opening.mockRestore();
+    file.write([row(1)]);
+    database.exec('PRAGMA max_page_count = 1');
+    const many = Array.from({ length: 1_000 }, (_, n) => row(n + 2));
+    expect(() => file.write(many)).toThrow('database or disk is full');
+    expect(numbersIn(file)).toEqual([[1]]);
+    database.exec('PRAGMA max_page_count = 1000000');
     file.write([row(2)]);
     expect(numbersIn(file)).toEqual([[1, 2]]);
   });
