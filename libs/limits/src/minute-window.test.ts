@@ -128,3 +128,17 @@ it('a window is at each step the list of what entered in the last minute and was
     { numRuns: 200 },
   );
 });
+
+it('a window has no newest entry when all that has not expired is returned', () => {
+  const window = new MinuteWindow();
+  for (const [requestId, enteredMs] of [
+    ['a', 0],
+    ['b', 30_000],
+    ['c', 30_000],
+  ] as const)
+    window.take(requestId, window.advance(enteredMs));
+  window.advance(60_000);
+  for (const requestId of ['b', 'c']) window.giveBack(requestId, 60_000);
+  expect(window.facts(1)).toEqual({ count: 0, newestMs: undefined, freeingMs: undefined });
+  expect(window.advance(-10_000)).toBe(-10_000);
+});

@@ -99,6 +99,8 @@ export class MinuteWindow {
     // The entry is among the newest, so the search starts at the end.
     const index = this.#entries.findLastIndex((entry) => entry.requestId === requestId);
     this.#entries.splice(index, 1);
+    // What is left has expired, and is not the newest entry.
+    if (this.size === 0) this.#replace([]);
   }
 
   /** Returns the slot of a request that was refused after all, wherever it was admitted. */
