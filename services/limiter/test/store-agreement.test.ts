@@ -48,6 +48,29 @@ const step = fc.oneof(
 const schedule = fc.array(step, { minLength: 1, maxLength: 40, size: 'max' });
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
 
+/**
+ * Whether a request that was settled may have been forgotten before the clock was set back. Redis
+ * forgets for good, at the next settle, what is two minutes old; memory goes by the clock as it is.
+ */
+class ForgottenSettles {
+  readonly #settled = new Map<string, { readonly settledMs: number; readonly furthestMs: number }>();
+
+  mayHave(one: Step, nowMs: number): boolean {
+    for (const [requestId, { settledMs, furthestMs }] of this.#settled) {
+      this.#settled.set(requestId, { settledMs, furthestMs: Math.max(furthestMs, nowMs) });
+    }
+    if (one.verb !== 'settle' || one.tokens === 0) return false;
+    const known = this.#settled.get(one.requestId);
+    if (known === undefined || nowMs - known.settledMs >= settledIdMs) {
+      this.#settled.set(one.requestId, { settledMs: nowMs, furthestMs: nowMs });
+      return false;
+    }
+    return known.furthestMs - known.settledMs >= settledIdMs;
+  }
+}
+
+const settledIdMs = 120_000;
+
 /** Executes one step and returns everything that a caller learns from it. */
 async function take(one: Step, { store, clock, key }: Omit<StoreUnderTest, keyof AsyncDisposable>): Promise<unknown> {
   switch (one.verb) {
@@ -82,8 +105,10 @@ describe('the limit stores', () => {
         await using memory = await openMemoryStore(noonMs, { maxPendingIds });
         redis.clock.setMs(noonMs);
         const key = `agreement:${randomUUID()}`;
+        const forgotten = new ForgottenSettles();
         for (const one of steps) {
           const { store, clock } = redis;
+          if (forgotten.mayHave(one, clock.nowMs())) continue;
           expect(await take(one, { store, clock, key })).toEqual(await take(one, { ...memory, key }));
         }
       }),
