@@ -71,6 +71,23 @@ class ForgottenSettles {
 
 const settledIdMs = 120_000;
 
+/**
+ * Requests that returned their slots before the clock was set back. Then the stores need not forget
+ * at the same time that they did.
+ */
+class DoubtfulReturns {
+  readonly #returned = new Set<string>();
+  readonly #doubtful = new Set<string>();
+
+  has(one: Step): boolean {
+    if (one.verb === 'move clock' && one.ms < 0) for (const id of this.#returned) this.#doubtful.add(id);
+    if (one.verb !== 'record') return false;
+    if (!one.isReturned) return this.#doubtful.has(one.requestId);
+    this.#returned.add(one.requestId);
+    return false;
+  }
+}
+
 /** Executes one step and returns everything that a caller learns from it. */
 async function take(one: Step, { store, clock, key }: Omit<StoreUnderTest, keyof AsyncDisposable>): Promise<unknown> {
   switch (one.verb) {
@@ -105,10 +122,10 @@ describe('the limit stores', () => {
         await using memory = await openMemoryStore(noonMs, { maxPendingIds });
         redis.clock.setMs(noonMs);
         const key = `agreement:${randomUUID()}`;
-        const forgotten = new ForgottenSettles();
+        const [forgotten, doubtful] = [new ForgottenSettles(), new DoubtfulReturns()];
         for (const one of steps) {
           const { store, clock } = redis;
-          if (forgotten.mayHave(one, clock.nowMs())) continue;
+          if (forgotten.mayHave(one, clock.nowMs()) || doubtful.has(one)) continue;
           expect(await take(one, { store, clock, key })).toEqual(await take(one, { ...memory, key }));
         }
       }),
