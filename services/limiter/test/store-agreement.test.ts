@@ -50,7 +50,7 @@ type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
 
 /**
  * Whether a request that was settled may have been forgotten before the clock was set back. Redis
- * forgets for good, at the next settle, what is two minutes old; memory goes by the clock as it is.
+ * forgets for good, at the next settle, what is two minutes old; memory follows the clock as it is.
  */
 class ForgottenSettles {
   readonly #settled = new Map<string, { readonly settledMs: number; readonly furthestMs: number }>();
