@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { monotonicMs, sleep } from '@gateway/time';
 import {
@@ -50,7 +51,7 @@ export function openRedis(options: RedisOptions): Redis | Cluster {
  * arrived while this process was paused; see `within`.
  */
 function reconnectWhenSilent(redis: Redis, { silentMs, report }: Silence): void {
-  redis.on('ready', () => {
+  redis.on('connect', () => {
     const closed = new AbortController();
     redis.once('close', () => closed.abort());
     void reconnectOnSilence(closed.signal);
@@ -59,6 +60,7 @@ function reconnectWhenSilent(redis: Redis, { silentMs, report }: Silence): void 
   async function reconnectOnSilence(closed: AbortSignal): Promise<void> {
     while (!closed.aborted) {
       try {
+        if (redis.status !== 'ready') await within(silentMs, once(redis, 'ready', { signal: closed }));
         await sleep(silentMs / 4, { signal: closed, ref: false });
         await within(silentMs, redis.ping());
       } catch (thrown) {

@@ -13,18 +13,22 @@ describe('a connection to Redis', () => {
     return () => server[Symbol.asyncDispose]();
   });
 
-  const connect = async () => {
+  const open = (isRepeatable = false) => {
     const settings = redisSettings.required(new EnvReader({ REDIS_URL: server.url }), '');
     const faults: string[] = [];
     let closes = 0;
     const onFault = (reason: string) => void faults.push(reason);
-    const redis = openRedis({ settings, timeoutMs, isRepeatable: false, onFault });
+    const redis = openRedis({ settings, timeoutMs, isRepeatable, onFault });
     redis.on('close', () => {
       closes += 1;
     });
-    await redis.connect();
     onTestFinished(() => redis.disconnect());
     return { redis, faults, closes: () => closes };
+  };
+  const connect = async () => {
+    const opened = open();
+    await opened.redis.connect();
+    return opened;
   };
 
   it('gives a command up that is not answered in time', async () => {
@@ -40,6 +44,15 @@ describe('a connection to Redis', () => {
     await server.pause();
     await expect.poll(closes).toBe(1);
     expect(faults[0]).toBe(`Redis sent no answer for ${5 * timeoutMs} ms.`);
+    await server.resume();
+    await expect.poll(() => redis.get('a').catch(String)).toBeNull();
+  });
+
+  it('is made anew when the server accepts it and says nothing', async () => {
+    await server.pause();
+    const { redis, faults } = open(true);
+    void redis.connect().catch(() => undefined);
+    await expect.poll(() => faults[0]).toBe(`Redis sent no answer for ${5 * timeoutMs} ms.`);
     await server.resume();
     await expect.poll(() => redis.get('a').catch(String)).toBeNull();
   });
