@@ -1,5 +1,5 @@
 import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { accessibilityProblems, goTo, overflow, startBrowser, type Visit, views, visit } from './browser.ts';
 import { type MadeUpConsole, madeUpPaths, startMadeUpConsole } from './made-up-console.ts';
 import { signInAs } from './sign-in-as.ts';
@@ -46,4 +46,15 @@ describe.each(views)('in $theme at $width px', (view) => {
       expect(complaints).toEqual([]);
     },
   );
+});
+
+it('a row that cannot be shown says why, beside the others', async () => {
+  const { page, context } = await visit(browser, site.url, { theme: 'light', width: 1440 });
+  onTestFinished(() => context.close());
+  await goTo(page, '/');
+  await signInAs(page, 'gw_a_admin');
+  await goTo(page, '/audit?search=a row that cannot be shown');
+  await expect.poll(() => page.getByRole('row').count()).toBe(4);
+  expect(await page.getByRole('row').nth(1).textContent()).toMatch(/^This row can't be shown\. RangeError: /);
+  expect(await page.getByRole('row').nth(2).textContent()).toContain('token.update');
 });

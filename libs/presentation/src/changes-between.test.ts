@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { changesBetween } from './changes-between.ts';
 
@@ -32,4 +33,28 @@ it('says every field in words', () => {
 
 it('shows a text that is no JSON as it is', () => {
   expect(changesBetween('', 'broken')).toEqual([{ field: '', was: undefined, is: 'broken' }]);
+});
+
+it('shows a budget as an amount and a period', () => {
+  const group = '{"limits":{"budget":{"amountMicros":"1234567800","period":"BUDGET_PERIOD_MONTH"}}}';
+  expect(changesBetween('', group)).toEqual([
+    { field: 'budget', was: undefined, is: '1\u202f234.5678' },
+    { field: 'period of the budget', was: undefined, is: 'month' },
+  ]);
+});
+
+it('shows a value of a form that it does not know as it is', () => {
+  const odd = '{"limits":{"tokensPerDay":"many","budget":{"period":7}},"keepOldSeconds":null,"constructor":"x"}';
+  expect(changesBetween('', odd).map(({ is }) => is)).toEqual(['many', '7', 'null', 'x']);
+});
+
+it('shows any two states', () => {
+  const state = fc.oneof(fc.json(), fc.string());
+  fc.assert(
+    fc.property(state, state, (before, after) => {
+      for (const { field, was, is } of changesBetween(before, after)) {
+        expect([typeof field, typeof (was ?? ''), typeof (is ?? '')]).toEqual(['string', 'string', 'string']);
+      }
+    }),
+  );
 });

@@ -21,36 +21,64 @@ export function changesBetween(before: string, after: string): readonly FieldCha
   return [...new Set([...was.keys(), ...is.keys()])]
     .filter((field) => field !== 'revision' && was.get(field) !== is.get(field))
     .map((field) => ({
-      field: fieldWords[field] ?? wordsOf(field),
+      field: fieldWords.get(field) ?? wordsOf(field),
       was: valueText(field, was.get(field)),
       is: valueText(field, is.get(field)),
     }));
 }
 
-const fieldWords: Readonly<Record<string, string>> = {
-  'limits.requestsPerMinute': 'requests per minute',
-  'limits.tokensPerDay': 'tokens per day',
-  createdAt: 'created',
-  expiresAt: 'expires',
-  revokedAt: 'revoked',
-  tokenId: 'id',
-  oldTextValidUntil: 'old secret valid until',
-  keepOldSeconds: 'old secret valid for',
-  times: 'number of times',
-  lastAt: 'last time',
-};
+const fieldWords: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    'limits.requestsPerMinute': 'requests per minute',
+    'limits.tokensPerDay': 'tokens per day',
+    'limits.concurrentRequests': 'requests at a time',
+    'limits.budget.amountMicros': 'budget',
+    'limits.budget.period': 'period of the budget',
+    createdAt: 'created',
+    expiresAt: 'expires',
+    revokedAt: 'revoked',
+    tokenId: 'id',
+    oldTextValidUntil: 'old secret valid until',
+    keepOldSeconds: 'old secret valid for',
+    times: 'number of times',
+    lastAt: 'last time',
+  }),
+);
 
 /** "maxConcurrency" is "max concurrency", and "credential.clientId" is "credential client id". */
 function wordsOf(field: string): string {
   return field.replaceAll('.', ' ').replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
 
+/** A value that is not of the expected form is shown as it is: rows of any release can be shown. */
 function valueText(field: string, value: string | undefined): string | undefined {
   if (value === undefined) return undefined;
-  if (field === 'kind') return value.replace(/^TOKEN_KIND_/, '').toLowerCase();
-  if (field === 'keepOldSeconds') return formatDuration(Number(value));
+  const name = field.slice(field.lastIndexOf('.') + 1);
+  if (!wholeNumber.test(value)) return enumWordOf(name, value);
+  if (name.endsWith('Micros')) return amountOf(value);
+  if (name.endsWith('Seconds')) return formatDuration(Number(value));
   return field.startsWith('limits.') ? formatCount(BigInt(value)) : value;
 }
+
+const wholeNumber = /^\d{1,18}$/;
+
+/** "month" for `BUDGET_PERIOD_MONTH`. Only of these fields: other texts may be what people wrote. */
+function enumWordOf(name: string, value: string): string {
+  const prefix = enumPrefixes.get(name);
+  return prefix !== undefined && value.startsWith(prefix) ? value.slice(prefix.length).toLowerCase() : value;
+}
+
+const enumPrefixes: ReadonlyMap<string, string> = new Map([
+  ['kind', 'TOKEN_KIND_'],
+  ['period', 'BUDGET_PERIOD_'],
+]);
+
+/** Millionths as an amount. A row of the audit log does not know the currency. */
+function amountOf(micros: string): string {
+  return amount.format(Number(micros) / 1_000_000).replaceAll(',', '\u202f');
+}
+
+const amount = new Intl.NumberFormat('en-GB', { minimumFractionDigits: 2, maximumFractionDigits: 6 });
 
 function fieldsOf(json: string): ReadonlyMap<string, string> {
   if (json === '') return new Map();

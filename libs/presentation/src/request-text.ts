@@ -116,6 +116,7 @@ const errorTexts: Readonly<Record<string, string>> = {
   body_too_large: 'The body exceeded the size limit of the endpoint.',
   unsupported_encoding: 'The endpoint does not support the content-encoding of the body.',
   rate_limit_exceeded: 'The token exceeded one of its limits.',
+  log_entry_damaged: 'The entry of the request log is damaged and cannot be read.',
 };
 
 /** Whether an account answered after another had failed. A failed request did not fail over. */

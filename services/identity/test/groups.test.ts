@@ -49,6 +49,23 @@ describe.each(testDatabases)('groups over $name', ({ open }) => {
     expect(tokens.map(({ groupId }) => groupId)).toEqual([a, a]);
   });
 
+  it('are listed with a damaged rule, which allows nothing', async () => {
+    await using world = await openWorld(open);
+    const damaged = await world.group('a');
+    await world.group('b');
+    const { tokenText } = await world.issue({ groupId: damaged });
+    for (const list of ['[', '{}', '[7]']) {
+      const changed = world.database.updateTable('token_groups').set({ allowed_models: list });
+      await changed.where('group_id', '=', damaged).execute();
+      const { groups } = await world.groups.listGroups({});
+      expect(groups.map(({ name, access: rules }) => [name, rules?.models])).toEqual([
+        ['a', ['(damaged list)']],
+        ['b', undefined],
+      ]);
+    }
+    expect((await world.resolve(tokenText))?.group?.access?.models).toEqual(['(damaged list)']);
+  });
+
   it('travel with each token of theirs', async () => {
     await using world = await openWorld(open);
     const { group } = await world.groups.createGroup({ name: 'team-a', limits, access });
@@ -159,6 +176,7 @@ async function openWorld(open: (typeof testDatabases)[number]['open']) {
   const { routes } = createIdentityService({ hashKeys }, { database }, runtime, { clock });
   const [identity, groups] = [directClientOf(routes, IdentityService), directClientOf(routes, GroupService)];
   return {
+    database,
     identity,
     groups,
     issue: (details: Parameters<typeof identity.issue>[0]) =>

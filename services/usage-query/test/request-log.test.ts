@@ -69,6 +69,23 @@ describe.each(testDatabases)('the request log in $name', ({ open }) => {
     expect(unknown.log).toBeUndefined();
   });
 
+  it('lists a damaged entry by its id, beside the others', async () => {
+    await using opened = await open();
+    const { store, client } = setUp(opened.database, false);
+    await store(requests);
+    const damaged = { request_id: idOf('failed') };
+    await opened.database
+      .updateTable('request_log')
+      .set({ entry: Buffer.from('not a message').toString('base64') })
+      .where('request_id', '=', damaged.request_id)
+      .execute();
+    const page = await client.listRequests({});
+    expect(page.requests.map(({ requestId }) => requestId)).toEqual(names.toReversed().map(idOf));
+    const shown = { requestId: damaged.request_id, errorCode: 'log_entry_damaged' };
+    expect(page.requests.find(({ requestId }) => requestId === damaged.request_id)).toMatchObject(shown);
+    expect((await client.findRequest({ requestId: damaged.request_id })).log).toMatchObject(shown);
+  });
+
   it.each([
     ['by this release', false],
     ['by the one before', true],

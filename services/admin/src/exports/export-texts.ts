@@ -17,14 +17,34 @@ export async function* exportTexts<T>(
 ): AsyncGenerator<string> {
   const toLine = (row: T) =>
     format === 'csv'
-      ? csvLine(Object.values(columns).map((cellOf) => cellOf(row)))
-      : `${visibleJson(JSON.stringify(toObject(row)))}\n`;
+      ? csvLine(Object.values(columns).map((cellOf) => orWhy(() => cellOf(row), whyText)))
+      : `${visibleJson(
+          JSON.stringify(
+            orWhy(
+              () => toObject(row),
+              (why) => ({ unreadable: why }),
+            ),
+          ),
+        )}\n`;
   let head = format === 'csv' ? `${Object.keys(columns).join(',')}\r\n` : '';
   for await (const rows of pages) {
     const text = head + rows.map(toLine).join('');
     head = '';
     if (text !== '') yield text;
   }
+}
+
+/** A row that can't be written says why, and its file is complete. */
+function orWhy<V>(read: () => V, instead: (why: string) => V): V {
+  try {
+    return read();
+  } catch (thrown) {
+    return instead(thrown instanceof Error ? thrown.message : String(thrown));
+  }
+}
+
+function whyText(why: string): Cell {
+  return `(can't be shown: ${why})`;
 }
 
 /** One line as RFC 4180 has it. */

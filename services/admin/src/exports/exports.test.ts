@@ -278,6 +278,17 @@ describe('an export of requests', () => {
     expect(line).not.toMatch(/[\p{Cc}\p{Cf}]/u);
   });
 
+  it('says in its place what cannot be written, and has the rest', async () => {
+    const { read } = await serve(
+      requestsOf(1, 2, { model: 'm', receivedAt: { seconds: 253_402_300_799_999n, nanos: 0 } }),
+    );
+    const [, first = '', second = ''] = (await read('/export/requests')).split('\r\n');
+    expect(first).toMatch(/^"\(can't be shown: .+\)","0-0",/);
+    expect(second).toContain('"0-1"');
+    const lines = (await read('/export/requests?format=ndjson')).trim().split('\n');
+    expect(lines.map((line) => JSON.parse(line).unreadable)).toEqual([expect.any(String), expect.any(String)]);
+  });
+
   it('has every row of all pages, and continues after an empty one', async () => {
     const { report } = requestsOf(51);
     const listRequests = report?.listRequests;

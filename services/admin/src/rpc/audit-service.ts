@@ -86,22 +86,27 @@ function msOf(time: Timestamp | undefined): number {
   return time === undefined ? 0 : timestampMs(time);
 }
 
+/** A row that can't be read is listed without its change, so that it never hides the others. */
 function toEntry(row: Selectable<AuditLogTable>, subjectLabel = ''): MessageInitShape<typeof AuditEntrySchema> {
   const { audit_id: auditId, actor, address, action, subject } = row;
-  const { before, after, reason } = details.parse(JSON.parse(row.details));
-  return {
-    auditId,
-    at: timestampFromMs(row.at_ms),
-    actor,
-    address,
-    action,
-    subject,
-    outcome: outcomes[row.outcome],
-    before: before === undefined ? '' : JSON.stringify(before),
-    after: after === undefined ? '' : JSON.stringify(after),
-    reason,
-    subjectLabel,
-  };
+  const entry = { auditId, actor, address, action, subject, subjectLabel, outcome: outcomes[row.outcome] };
+  const at = isMoment(row.at_ms) ? timestampFromMs(row.at_ms) : undefined;
+  try {
+    const { before, after, reason } = details.parse(JSON.parse(row.details));
+    return { ...entry, at, before: jsonOf(before), after: jsonOf(after), reason };
+  } catch (thrown) {
+    const why = thrown instanceof SyntaxError ? 'it is not valid JSON' : 'it has another form than expected';
+    return { ...entry, at, unreadable: `The stored change can't be read: ${why}.` };
+  }
+}
+
+function jsonOf(state: unknown): string {
+  return state === undefined ? '' : JSON.stringify(state);
+}
+
+/** Whether a contract can carry it: from the year 1 to 9999. */
+function isMoment(ms: number): boolean {
+  return ms >= -62_135_596_800_000 && ms <= 253_402_300_799_999;
 }
 
 /** Rows of older releases have only the new state, without `before` and `after`. */

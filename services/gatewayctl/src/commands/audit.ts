@@ -48,7 +48,8 @@ const columns: Columns<AuditEntry> = {
 };
 
 /** "requests per minute 60 → 120", as in the console. A failed change has its reason. */
-function changesText({ outcome, before, after, reason }: AuditEntry): string {
+function changesText({ outcome, before, after, reason, unreadable }: AuditEntry): string {
+  if (unreadable !== '') return unreadable;
   if (outcome !== AuditOutcome.DONE) return reason;
   const texts = changesBetween(before, after).map(({ field, was, is }) => {
     return `${field} ${[was, is].filter((value) => value !== undefined).join(' → ')}${is === undefined ? ' → none' : ''}`;

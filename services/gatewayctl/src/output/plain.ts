@@ -24,6 +24,15 @@ export function toPlain<T extends Message>(schema: GenMessage<T>, message: T): P
   return plainMessage(reflect(schema, message));
 }
 
+/** The same for a message of a list: one that can't be written says so, and hides no other. */
+export function toPlainRow<T extends Message>(schema: GenMessage<T>, message: T): Plain {
+  try {
+    return toPlain(schema, message);
+  } catch (thrown) {
+    return { unreadable: thrown instanceof Error ? thrown.message : String(thrown) };
+  }
+}
+
 function plainMessage(message: ReflectMessage): Plain {
   if (message.desc.typeName === TimestampSchema.typeName)
     return timestampDate(message.message as Timestamp).toISOString();

@@ -51,8 +51,8 @@ export function listPrinter<T extends Message>({ output }: OutputFlags, schema: 
       const first = printed;
       printed += messages.length;
       if (output === 'table') return print(table.linesOf(messages.map(withVisibleTexts)));
-      const { element, toPlain } = await forPrograms(output);
-      print(messages.map((message, index) => element(toPlain(schema, message), first + index)).join(''));
+      const { element, toPlainRow } = await forPrograms(output);
+      print(messages.map((message, index) => element(toPlainRow(schema, message), first + index)).join(''));
     },
     /** @param whenNone the note if there are no rows. */
     async end(whenNone: string): Promise<void> {
@@ -79,8 +79,8 @@ export function streamPrinter<T extends Message>({ output }: OutputFlags, schema
   return async (messages: readonly T[]): Promise<void> => {
     if (messages.length === 0) return;
     if (output === 'table') return print(table.linesOf(messages.map(withVisibleTexts)));
-    const { streamed, toPlain } = await forPrograms(output);
-    print(messages.map((message) => streamed(toPlain(schema, message))).join(''));
+    const { streamed, toPlainRow } = await forPrograms(output);
+    print(messages.map((message) => streamed(toPlainRow(schema, message))).join(''));
   };
 }
 
@@ -105,6 +105,6 @@ export async function printOverviews<T extends Message>(
 
 /** What only output for programs needs is loaded for them alone. */
 async function forPrograms(output: 'json' | 'yaml') {
-  const [format, { toPlain }] = await Promise.all([formatOf(output), import('./plain.ts')]);
-  return { ...format, toPlain };
+  const [format, plain] = await Promise.all([formatOf(output), import('./plain.ts')]);
+  return { ...format, ...plain };
 }

@@ -35,6 +35,16 @@ describe('a table', () => {
     expect(text).toBe('id       count  note\nlong-id      7  a\nx         1234  bcd\n');
   });
 
+  it('says in a cell that its value cannot be shown, and shows the other rows', () => {
+    const odd: Columns<Row> = { ...columns, count: ({ count }) => Number(BigInt(count)) };
+    const text = new Table(odd).linesOf([
+      { id: 'odd', count: 1.5, note: '' },
+      { id: 'x', count: 2, note: '' },
+    ]);
+    expect(text).toMatch(/^odd +\(can't be shown: .*1\.5.*\)$/m);
+    expect(text).toMatch(/^x +2$/m);
+  });
+
   it('keeps the widths of its first page, without headings again', () => {
     const table = new Table(columns);
     table.linesOf([{ id: 'abc', count: 10, note: '' }]);

@@ -38,7 +38,7 @@ export class Table<T> {
 
   /** The lines of these records; the headings come before the first ones. */
   linesOf(records: readonly T[]): string {
-    const rows = records.map((record) => this.#columns.map(([, { of }]) => of(record)));
+    const rows = records.map((record) => this.#columns.map(([, { of }]) => cellOf(of, record)));
     const isFirst = this.#layout === undefined;
     this.#layout ??= this.#layoutFor(rows);
     const { widths, lines } = this.#layout;
@@ -73,6 +73,15 @@ export class Table<T> {
       else lines.push([index]);
     }
     return { widths, lines };
+  }
+}
+
+/** A value that can't be formatted says so in its cell: the other rows are worth showing. */
+function cellOf<T>(of: Column<T>['of'], record: T): Cell {
+  try {
+    return of(record);
+  } catch (thrown) {
+    return { text: `(can't be shown: ${thrown instanceof Error ? thrown.message : String(thrown)})`, color: 'yellow' };
   }
 }
 

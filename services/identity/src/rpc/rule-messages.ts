@@ -80,8 +80,18 @@ function countsOf({
   return { requestsPerMinute, tokensPerDay: tokens, concurrentRequests };
 }
 
+/**
+ * A damaged list allows nothing, so that its token can be listed and its rules set again.
+ */
 function listIn(stored: string | null): string[] {
-  const list: unknown = stored === null ? [] : JSON.parse(stored);
-  if (Array.isArray(list) && list.every((each) => typeof each === 'string')) return list;
-  throw new TypeError('A stored list of rules is damaged.');
+  const list = stored === null ? [] : jsonOf(stored);
+  return Array.isArray(list) && list.every((each) => typeof each === 'string') ? list : ['(damaged list)'];
+}
+
+function jsonOf(stored: string): unknown {
+  try {
+    return JSON.parse(stored);
+  } catch {
+    return undefined;
+  }
 }

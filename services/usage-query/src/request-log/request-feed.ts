@@ -1,8 +1,8 @@
-import type { GatewayDatabase } from '@gateway/database';
+import type { GatewayDatabase, RequestLogTable } from '@gateway/database';
 import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
 import type { Logger } from '@gateway/telemetry';
 import { addLocalDays, localDayOf, sleep } from '@gateway/time';
-import { sql } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import { matches, readLogged, type Search } from './request-search.ts';
 
 /** How often the log is polled while it is watched. */
@@ -132,10 +132,13 @@ type FreshRow = () => RequestLogged;
  * Decoded on demand: of hundreds of requests a second, a watcher of all requests receives only a
  * few.
  */
-function decodedOnce(row: { readonly entry: string }): FreshRow {
+function decodedOnce({
+  request_id: requestId,
+  entry,
+}: Pick<Selectable<RequestLogTable>, 'request_id' | 'entry'>): FreshRow {
   let log: RequestLogged | undefined;
   return () => {
-    log ??= readLogged(row);
+    log ??= readLogged({ requestId, entry });
     return log;
   };
 }

@@ -1,9 +1,10 @@
-import { fromBinary } from '@bufbuild/protobuf';
-import { timestampMs } from '@bufbuild/protobuf/wkt';
+import { create, fromBinary } from '@bufbuild/protobuf';
+import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
 import { GatewayError } from '@gateway/errors';
 import { RequestEnding, type RequestLogged, RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { RequestFilter, type RequestSearch } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
+import { timesOfId } from './request-id.ts';
 
 /** The criteria of a search. Their meaning is defined only here. */
 export interface Search {
@@ -89,9 +90,21 @@ export function matches({ criteria }: Search, log: RequestLogged): boolean {
   return criteria.every((criterion) => criterion.matches(log));
 }
 
-/** Decodes a stored entry of the log. */
-export function readLogged({ entry }: { readonly entry: string }): RequestLogged {
-  return fromBinary(RequestLoggedSchema, Buffer.from(entry, 'base64'));
+/**
+ * Decodes a stored entry of the log. A damaged one is shown by what its id says, so that it never
+ * hides the others.
+ */
+export function readLogged({ requestId, entry }: { readonly requestId: string; readonly entry: string }) {
+  try {
+    return fromBinary(RequestLoggedSchema, Buffer.from(entry, 'base64'));
+  } catch {
+    const receivedAtMs = timesOfId(requestId)?.firstMs;
+    return create(RequestLoggedSchema, {
+      requestId,
+      errorCode: 'log_entry_damaged',
+      ...(receivedAtMs !== undefined && { receivedAt: timestampFromMs(receivedAtMs) }),
+    });
+  }
 }
 
 type FilteredColumn = readonly ['moved' | 'slow' | 'ending', number];

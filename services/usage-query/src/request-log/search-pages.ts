@@ -111,5 +111,5 @@ async function readEntries(database: GatewayDatabase, keys: readonly LogKey[]): 
     .orderBy('local_day', 'desc')
     .orderBy('request_id', 'desc')
     .execute();
-  return rows.map(({ entry, ...key }) => ({ ...key, log: readLogged({ entry }) }));
+  return rows.map(({ entry, ...key }) => ({ ...key, log: readLogged({ ...key, entry }) }));
 }

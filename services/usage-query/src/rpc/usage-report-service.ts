@@ -38,7 +38,7 @@ export function usageReportHandlers(database: GatewayDatabase, feed: RequestFeed
       const loggedAtMs = logged?.logged_at_ms ?? undefined;
       return {
         request: recorded && toRecordedMessage(recorded),
-        log: logged && readLogged(logged),
+        log: logged && readLogged({ requestId, ...logged }),
         // An older release did not record it.
         loggedAt: loggedAtMs === undefined ? undefined : timestampFromMs(loggedAtMs),
       };

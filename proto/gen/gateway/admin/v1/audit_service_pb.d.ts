@@ -86,6 +86,13 @@ export declare type AuditEntry = Message<"gateway.admin.v1.AuditEntry"> & {
    * @generated from field: string subject_label = 11;
    */
   subjectLabel: string;
+
+  /**
+   * Why the stored change can't be shown. Empty: it can.
+   *
+   * @generated from field: string unreadable = 12;
+   */
+  unreadable: string;
 };
 
 /**

@@ -82,7 +82,7 @@ export declare type RequestLogged = Message<"gateway.usage.v1.RequestLogged"> & 
 
   /**
    * The code of the error that the client got instead of an answer. Empty: none, or the answer had
-   * begun.
+   * begun. In answers: "log_entry_damaged" if the stored entry can't be read.
    *
    * @generated from field: string error_code = 10;
    */

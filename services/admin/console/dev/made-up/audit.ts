@@ -15,8 +15,9 @@ export const auditService: Partial<ServiceImpl<typeof AuditService>> = {
     );
     const first = Number(pageToken || 0);
     const next = first + (pageSize || 50);
+    const odd = search === oddSearch ? [oddEntry, ...entries.slice(0, 2).map(({ entry }) => entry)] : [];
     return {
-      entries: found.slice(first, next).map(({ entry }) => entry),
+      entries: [...odd, ...found.slice(first, next).map(({ entry }) => entry)],
       nextPageToken: next < found.length ? String(next) : '',
     };
   },
@@ -82,4 +83,13 @@ const entries = Array.from({ length: 120 }, (_, index) => {
     atMs,
     entry: create(AuditEntrySchema, { address: '10.0.0.21', outcome: AuditOutcome.DONE, ...change, ...own }),
   };
+});
+
+const oddSearch = 'a row that cannot be shown';
+
+/** Its time is beyond what dates can express. */
+const oddEntry = create(AuditEntrySchema, {
+  auditId: 'odd',
+  at: { seconds: 253_402_300_799_999n },
+  action: 'token.issue',
 });

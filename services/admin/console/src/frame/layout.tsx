@@ -1,9 +1,10 @@
 import { Role } from '@gateway/proto/admin/v1/operator_service_pb.js';
-import { Component, type ReactNode, useEffect, useState } from 'react';
+import { useEffect, useState } from 'react';
 import { Redirect, Route, Switch, useLocation } from 'wouter';
 import { reconnectNow, useConnection } from '../api/live.ts';
 import { useSigned } from '../api/session.tsx';
 import { Button } from '../ui/button.tsx';
+import { Fence } from '../ui/fence.tsx';
 import { Empty, Failure } from '../ui/state.tsx';
 import { Countdown } from '../ui/time.tsx';
 import { Navigation, WhoAmI } from './navigation.tsx';
@@ -53,14 +54,14 @@ export function Layout() {
           <ConnectionNote />
         </div>
         <main id="main" tabIndex={-1}>
-          <ErrorFence key={pathname}>
+          <Fence key={pathname} instead={brokenPage}>
             <Switch>
               {mine.map(({ path, component }) => (
                 <Route key={path} path={path} component={component} />
               ))}
               <Route component={Elsewhere} />
             </Switch>
-          </ErrorFence>
+          </Fence>
         </main>
       </div>
     </div>
@@ -90,25 +91,10 @@ function ConnectionNote() {
   );
 }
 
-/** Keeps the rest of the console usable when a page throws. */
-class ErrorFence extends Component<{ readonly children: ReactNode }, { readonly broken: boolean }> {
-  override state = { broken: false };
-
-  static getDerivedStateFromError() {
-    return { broken: true };
-  }
-
-  override render() {
-    if (!this.state.broken) return this.props.children;
-    const text = 'This page failed to render. The gateway may have been updated since the console was loaded.';
-    return (
-      <Failure
-        problem={{ kind: 'other', fields: {}, text }}
-        retryLabel="Reload"
-        onRetry={() => window.location.reload()}
-      />
-    );
-  }
+/** Shown if a page can't be rendered. */
+function brokenPage(why: string) {
+  const problem = { kind: 'other', fields: {}, text: `This page can't be shown. ${why}` } as const;
+  return <Failure problem={problem} retryLabel="Reload" onRetry={() => window.location.reload()} />;
 }
 
 /** Shown if a page does not exist, or the signed-in role may not see it. */

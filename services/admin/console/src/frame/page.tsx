@@ -1,4 +1,5 @@
 import { type ReactNode, useEffect, useRef } from 'react';
+import { Fence } from '../ui/fence.tsx';
 
 interface PageProps {
   /** The heading, and the title of the browser's tab. */
@@ -58,7 +59,9 @@ export function Panel({
         <h2>{title}</h2>
         {aside !== undefined && <div className="panel-aside">{aside}</div>}
       </div>
-      {children}
+      <Fence of={children} instead={(why) => <p className="state bad">This part can't be shown. {why}</p>}>
+        {children}
+      </Fence>
     </section>
   );
 }

@@ -1,4 +1,5 @@
 import { memo, type ReactNode } from 'react';
+import { Fence } from './fence.tsx';
 
 export interface Column<T> {
   readonly label: string;
@@ -52,7 +53,7 @@ export function Table<T>({ caption, columns, rows, keyOf, empty }: TableProps<T>
         {/* biome-ignore lint/a11y/noRedundantRoles: see above. */}
         <tbody role="rowgroup">
           {rows.map((row) => (
-            <Row key={keyOf(row)} columns={columns} row={row} />
+            <FencedRow key={keyOf(row)} columns={columns} row={row} />
           ))}
         </tbody>
       </table>
@@ -60,10 +61,32 @@ export function Table<T>({ caption, columns, rows, keyOf, empty }: TableProps<T>
   );
 }
 
+/** A row that can't be rendered says why: it hides no other. */
+function FencedRow<T>({ columns, row }: RowProps<T>) {
+  const instead = (why: string) => (
+    // biome-ignore lint/a11y/noRedundantRoles: cards are no table to the browser.
+    <tr role="row">
+      {/* biome-ignore lint/a11y/noRedundantRoles: see above. */}
+      <td role="cell" colSpan={columns.length}>
+        <span className="faint">This row can't be shown. {why}</span>
+      </td>
+    </tr>
+  );
+  return (
+    <Fence of={row} instead={instead}>
+      <Row columns={columns} row={row} />
+    </Fence>
+  );
+}
+
+interface RowProps<T> extends Pick<TableProps<T>, 'columns'> {
+  readonly row: T;
+}
+
 /**
  * Rendered again only if its row or the columns change: fast growing lists have hundreds of rows.
  */
-const Row = memo(function Row<T>({ columns, row }: Pick<TableProps<T>, 'columns'> & { readonly row: T }) {
+const Row = memo(function Row<T>({ columns, row }: RowProps<T>) {
   return (
     // biome-ignore lint/a11y/noRedundantRoles: cards are no table to the browser.
     <tr role="row">
@@ -72,7 +95,7 @@ const Row = memo(function Row<T>({ columns, row }: Pick<TableProps<T>, 'columns'
       ))}
     </tr>
   );
-}) as <T>(props: Pick<TableProps<T>, 'columns'> & { readonly row: T }) => ReactNode;
+}) as <T>(props: RowProps<T>) => ReactNode;
 
 function Cell<T>({ column, row }: { readonly column: Column<T>; readonly row: T }) {
   const Tag = column.names ? 'th' : 'td';

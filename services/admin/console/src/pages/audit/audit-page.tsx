@@ -123,7 +123,8 @@ function Outcome({ outcome }: { readonly outcome: AuditOutcome }) {
   return <Status tone={tone}>{word}</Status>;
 }
 
-function WhatChanged({ entry: { outcome, before, after, reason } }: { readonly entry: AuditEntry }) {
+function WhatChanged({ entry: { outcome, before, after, reason, unreadable } }: { readonly entry: AuditEntry }) {
+  if (unreadable !== '') return <span className="faint">{unreadable}</span>;
   if (outcome === AuditOutcome.DONE) return <ChangeList before={before} after={after} />;
   return (
     <span className="faint">
