@@ -57,15 +57,34 @@ export function groupsBehaviour(gateway: () => Topology): void {
       expect(refused.headers.get('x-should-retry')).toBe('false');
     });
 
-    it('refuses a request that can cost more than what is left, and one that fits is answered', async () => {
-      const budget = { amountMicros: 10_000n, period: BudgetPeriod.DAY };
-      const group = await createGroup({ limits: { budget } });
-      const { tokenText: token } = await group.issue(TokenKind.SERVICE, { requestsPerMinute: 2 });
+    it('answers a request that alone is larger than its budget, and refuses the next one with numbers', async () => {
+      const group = await createGroup({ limits: { budget: { amountMicros: 10_000n, period: BudgetPeriod.DAY } } });
+      const token = await group.token();
+      gateway().simulator.faults.add({ account: 'counting-a', times: 1, fault: usageFault });
+      expect((await askMessages(token, 100_000)).status).toBe(200);
+      await expect.poll(async () => (await group.status())?.budget?.spentMicros).toBe(15_384n);
+      const refused = await askMessages(token, 10);
+      expect(refused).toMatchObject({ status: 429 });
+      expect(refused.text).toMatch(
+        /0\.0154 USD of 0\.01\d* USD is spent, and running requests have reserved 0\.00 USD/,
+      );
+    });
+
+    it('refuses a request that does not fit beside what others reserved, and answers it when they end', async () => {
+      const group = await createGroup({ limits: { budget: { amountMicros: 100_000n, period: BudgetPeriod.DAY } } });
+      const { tokenText: token } = await group.issue(TokenKind.SERVICE, { requestsPerMinute: 3 });
       const remaining = ({ headers }: { readonly headers: Headers }) => headers.get('x-ratelimit-remaining-requests');
-      const refused = await askMessages(token, 1_000);
+      const delay = { kind: 'delay', beforeHeadersMs: roomMs(2_000) } as const;
+      gateway().simulator.faults.add({ account: 'counting-a', times: 1, fault: delay });
+      const running = askMessages(token, 100);
+      await expect.poll(async () => (await group.status())?.budget?.reservedMicros).toBeGreaterThan(0n);
+      const refused = await askMessages(token, 100_000);
       expect(refused.status).toBe(429);
+      expect(refused.headers.get('retry-after')).toBe('1');
       expect(remaining(refused)).toBe('2');
-      const answered = await askMessages(token, 100);
+      expect((await running).status).toBe(200);
+      await expect.poll(async () => (await group.status())?.budget?.reservedMicros).toBe(0n);
+      const answered = await askMessages(token, 100_000);
       expect(answered.status).toBe(200);
       expect(remaining(answered)).toBe('1');
     });

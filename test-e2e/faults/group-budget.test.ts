@@ -34,17 +34,17 @@ describe('a budget that two hundred clients spend', () => {
   });
   afterAll(() => gateway?.[Symbol.asyncDispose]());
 
-  it('is not exceeded, and refuses nothing while it has room', async () => {
+  it('is exceeded by one request that crosses it at most, and refuses nothing while it has room', async () => {
     const { spending, spentMicros } = await spendWholeBudget();
-    expect(spentMicros).toBeLessThanOrEqual(amountMicros);
+    expect(spentMicros).toBeLessThan(amountMicros + costMicros);
     expect(spending.refusedTooEarly).toEqual([]);
   });
 
-  it('is not exceeded while edges are killed, and what they reserved is returned', async () => {
+  it('is exceeded no further while edges are killed, and what they reserved is returned', async () => {
     const { spentMicros } = await spendWholeBudget(async () => {
       for (const edge of gateway.replicas['edge-router'].slice(0, isLong ? 4 : 2)) await killed(edge);
     });
-    expect(spentMicros).toBeLessThanOrEqual(amountMicros);
+    expect(spentMicros).toBeLessThan(amountMicros + costMicros);
   });
 
   it('is exceeded by what ran at most while both limiters are killed', async () => {
@@ -87,7 +87,7 @@ describe('a budget that two hundred clients spend', () => {
     const spentMicros = Number((await budget())?.spentMicros);
     process.stdout.write(`${JSON.stringify({ ...counts, rest, spentMicros, amountMicros })}\n`);
     expect(spentMicros).toBeGreaterThanOrEqual((counts.answered + rest.answered) * costMicros);
-    expect(spentMicros).toBeGreaterThan(amountMicros - reservedMicros);
+    expect(spentMicros).toBeGreaterThanOrEqual(amountMicros);
     return { spending, spentMicros };
   }
 });

@@ -192,17 +192,31 @@ describe('the decision on a budget', () => {
       told(reservationRefusal({ budget }, { spentMicros, reservedMicros }, costMicros, at));
     expect([reserve(100), reserve(20, 50, 30)]).toEqual([undefined, undefined]);
     expect([reserve(21, 50, 30), reserve(50, 50, 30)]).toEqual([soon, soon]);
-    expect([reserve(101), reserve(51, 50)]).toEqual([tomorrow, tomorrow]);
-    expect(told(reservationRefusal({ budget }, { spentMicros: 0, reservedMicros: 0 }, 101, late))).toEqual([
-      LimitName.BUDGET,
-      midnightMs + 1_000 - 1,
-    ]);
+    expect([reserve(101, 0, 1), reserve(1, 99, 1)]).toEqual([soon, soon]);
+    expect([reserve(1, 100), reserve(1, 100, 7)]).toEqual([tomorrow, tomorrow]);
     for (const limits of [undefined, { requestsPerMinute: 1 }])
       expect(reservationRefusal(limits, { spentMicros: 9, reservedMicros: 9 }, 1e9, at)).toBeUndefined();
   });
 
-  /** The period ends sooner than the next attempt makes sense. */
-  const late = { localDay: '2026-11-20', nowMs: midnightMs - 1 };
+  it('lets a request that alone does not fit cross a budget, if nothing else is reserved', () => {
+    const reserve = (costMicros: number, spentMicros: number, amountMicros = 100n) =>
+      reservationRefusal({ budget: { ...budget, amountMicros } }, { spentMicros, reservedMicros: 0 }, costMicros, at);
+    expect([reserve(101, 0), reserve(2, 99), reserve(1e9, 99)]).toEqual([undefined, undefined, undefined]);
+    expect([told(reserve(1, 100)), told(reserve(1, 0, 0n))]).toEqual([tomorrow, tomorrow]);
+  });
+
+  it('says what is spent and reserved of a budget that refused', () => {
+    const facts = { spentMicros: 60, reservedMicros: 7 };
+    expect(reservationRefusal({ budget }, facts, 50, at)?.budget).toMatchObject({
+      ...{ amountMicros: 100n, spentMicros: 60n, reservedMicros: 7n },
+    });
+  });
+
+  it('names no time that has passed, of a budget whose period ended since the admission', () => {
+    const facts = { spentMicros: 100, reservedMicros: 0 };
+    const nextDay = { localDay: '2026-11-20', nowMs: midnightMs };
+    expect(told(reservationRefusal({ budget }, facts, 1, nextDay))).toEqual([LimitName.BUDGET, midnightMs + 1_000]);
+  });
 
   it('shows nothing spent of a budget of which nothing is known', () => {
     const { status } = decisionOf(

@@ -112,25 +112,28 @@ export function refusalOf(check: Check, facts: KeyFacts, groupFacts?: KeyFacts):
 
 /**
  * Decides whether a request may reserve its cost in the budget of a period. Undefined when it may.
+ * A request that alone does not fit crosses a budget that is not spent, if nothing else is reserved.
+ * Otherwise the last part of a budget could never be spent.
  * @param nowMs by the store's clock.
  */
 export function reservationRefusal(
   limits: KeyLimits | undefined,
-  { spentMicros, reservedMicros }: BudgetFacts,
+  facts: BudgetFacts,
   costMicros: number,
-  { localDay, nowMs }: Pick<KeyFacts, 'localDay' | 'nowMs'>,
+  now: Pick<KeyFacts, 'localDay' | 'nowMs'>,
 ): Refusal | undefined {
   const { budget } = limits ?? {};
+  const { spentMicros, reservedMicros } = facts;
   if (budget === undefined || spentMicros + reservedMicros + costMicros <= budget.amountMicros) return undefined;
-  const soonMs = nowMs + SOON_MS;
-  const canFitSoon = spentMicros + costMicros <= budget.amountMicros;
-  const retryAtMs = canFitSoon ? soonMs : Math.max(soonMs, budgetEndMs(budget.period, localDay));
-  return refusal({ limit: LimitName.BUDGET, retryAtMs });
+  if (reservedMicros === 0 && spentMicros < budget.amountMicros) return undefined;
+  return refusal(budgetReached(budget, facts, now));
 }
 
 interface ReachedLimit {
   readonly limit: LimitName;
   readonly retryAtMs: number;
+  /** Present for a budget. */
+  readonly budget?: BudgetStatus;
 }
 
 /** Names of limits by kind. */
@@ -148,17 +151,26 @@ function limitsReached(limits: KeyLimits = {}, costKind: CostKind, facts: KeyFac
   }
   if (costKind === CostKind.REQUEST_ONLY) return reached;
   if (usedTokens >= tokensPerDay) reached.push({ limit: names.tokens, retryAtMs: endOfLocalDayMs(localDay) });
-  if (budget !== undefined && money !== undefined && money.spentMicros + money.reservedMicros >= budget.amountMicros) {
-    const isSpent = money.spentMicros >= budget.amountMicros;
-    const retryAtMs = isSpent ? budgetEndMs(budget.period, localDay) : nowMs + SOON_MS;
-    reached.push({ limit: LimitName.BUDGET, retryAtMs });
-  }
+  if (budget !== undefined && money !== undefined && money.spentMicros + money.reservedMicros >= budget.amountMicros)
+    reached.push(budgetReached(budget, money, { localDay, nowMs }));
   if (running >= concurrentRequests) reached.push({ limit: LimitName.CONCURRENCY, retryAtMs: nowMs + SOON_MS });
   return reached;
 }
 
-function refusal({ limit, retryAtMs }: ReachedLimit): Refusal {
-  return create(RefusalSchema, { limit, retryAt: timestampFromMs(retryAtMs) });
+/** What others have reserved may be free soon; what is spent is so until the period ends. */
+function budgetReached(
+  budget: KeyBudget,
+  facts: BudgetFacts,
+  { localDay, nowMs }: Pick<KeyFacts, 'localDay' | 'nowMs'>,
+): ReachedLimit {
+  const endMs = budgetEndMs(budget.period, localDay);
+  const isSpent = facts.spentMicros >= budget.amountMicros;
+  const retryAtMs = isSpent && endMs > nowMs ? endMs : nowMs + SOON_MS;
+  return { limit: LimitName.BUDGET, retryAtMs, budget: budgetStatus(budget, facts, localDay) };
+}
+
+function refusal({ limit, retryAtMs, budget }: ReachedLimit): Refusal {
+  return create(RefusalSchema, { limit, retryAt: timestampFromMs(retryAtMs), budget });
 }
 
 function statusOf(limits: KeyLimits = {}, facts: KeyFacts): LimitStatus {
@@ -176,7 +188,7 @@ function statusOf(limits: KeyLimits = {}, facts: KeyFacts): LimitStatus {
 }
 
 function budgetStatus(
-  { amountMicros, period }: NonNullable<KeyLimits['budget']>,
+  { amountMicros, period }: KeyBudget,
   { spentMicros, reservedMicros }: BudgetFacts,
   localDay: LocalDay,
 ): BudgetStatus {
@@ -188,6 +200,8 @@ function budgetStatus(
     resetsAt: timestampFromMs(budgetEndMs(period, localDay)),
   });
 }
+
+type KeyBudget = NonNullable<KeyLimits['budget']>;
 
 function budgetEndMs(period: BudgetPeriod, localDay: LocalDay): number {
   return endOfLocalDayMs(budgetSpan(period, localDay).lastDay);

@@ -131,7 +131,8 @@ describe('a group whose replicas lose the remote', () => {
     const { replicas, admit, reserve, read } = await replicasOf(2);
     const refused = await admit(0);
     expect((await read()).slots).toBe(1);
-    expect(await reserve(1, refused, 101)).toBe(LimitName.BUDGET);
+    expect(await reserve(0, 'another', 1)).toBeUndefined();
+    expect(await reserve(1, refused, 100)).toBe(LimitName.BUDGET);
     for (const replica of [0, 1]) await replicas[replica]?.remind();
     expect((await read()).slots).toBe(0);
   });
@@ -183,9 +184,32 @@ describe('a group whose replicas lose the remote', () => {
     expect(await read()).toMatchObject({ running: 0, tokens: 12, money: [45, 0] });
   });
 
+  it('lets no request cross a budget of which other replicas may spend a part', async () => {
+    const { admit, reserve, settle, goAway, comeBack } = await replicasOf(2);
+    const [one, other] = [await admit(0), await admit(1)];
+    goAway(0, 1);
+    expect([await reserve(0, one, 51), await reserve(1, other, 51)]).toEqual([LimitName.BUDGET, LimitName.BUDGET]);
+    await comeBack();
+    const again = await admit(0);
+    expect(await reserve(0, again, 101)).toBeUndefined();
+    await settle(0, again, { costMicros: 101 });
+    expect(await admit(1)).toBe(LimitName.BUDGET);
+  });
+
+  it('lets a request cross a budget of which it alone may spend', async () => {
+    const { admit, reserve, settle, goAway } = await replicasOf(1);
+    goAway(0);
+    const crossing = await admit(0);
+    expect(await reserve(0, crossing, 101)).toBeUndefined();
+    expect(await admit(0)).toBe(LimitName.BUDGET);
+    await settle(0, crossing, { costMicros: 99 });
+    expect(await reserve(0, await admit(0), 50)).toBeUndefined();
+  });
+
   it('takes back the slot and place of a request whose reservation the remote refuses', async () => {
     const { admit, reserve, read, goAway } = await replicasOf(1);
-    expect(await reserve(0, await admit(0), 101)).toBe(LimitName.BUDGET);
+    expect(await reserve(0, 'another', 1)).toBeUndefined();
+    expect(await reserve(0, await admit(0), 100)).toBe(LimitName.BUDGET);
     expect(await read()).toMatchObject({ slots: 0, running: 0 });
     goAway(0);
     for (const request of ['r2', 'r3', 'r4', 'r5', LimitName.CONCURRENCY]) expect(await admit(0)).toBe(request);
@@ -195,7 +219,8 @@ describe('a group whose replicas lose the remote', () => {
     const { admit, reserve, read, goAway, comeBack } = await replicasOf(1);
     goAway(0);
     expect([await admit(0), await admit(0), await admit(0)]).toEqual(['r1', 'r2', 'r3']);
-    expect(await reserve(0, 'r2', 101)).toBe(LimitName.BUDGET);
+    expect(await reserve(0, 'r1', 1)).toBeUndefined();
+    expect(await reserve(0, 'r2', 100)).toBe(LimitName.BUDGET);
     await comeBack();
     expect((await read()).slots).toBe(2);
   });

@@ -121,6 +121,9 @@ describe('a replica that waits for its remote', () => {
   describe('and refuses a reservation', () => {
     const terms = { requestsPerMinute: 5, budget: { amountMicros: 100n, period: BudgetPeriod.DAY } };
     const refused = { key: 'k', requestId: 'r1', limits: terms, localDay: today, costMicros: 101 };
+    /** Without it, the refused request would cross the budget. */
+    const reserveAnother = (limits: Awaited<ReturnType<typeof setUp>>['limits']) =>
+      limits.reserve({ ...refused, requestId: 'another', costMicros: 1 });
 
     it('hands over nothing of a slot that the request took meanwhile', async () => {
       const { limits, state, decide, goAway, comeBack } = await setUp();
@@ -131,6 +134,7 @@ describe('a replica that waits for its remote', () => {
         ['other', 'r1'],
       ] as const)
         await decide(terms, { key, requestId });
+      await reserveAnother(limits);
       expect((await limits.reserve(refused))?.limit).toBe(LimitName.BUDGET);
       await comeBack();
       const kept = [
@@ -145,6 +149,7 @@ describe('a replica that waits for its remote', () => {
       state.answer = admitted(1, 100n);
       await decide(terms, { requestId: 'r1' });
       goAway();
+      await reserveAnother(limits);
       expect((await limits.reserve(refused))?.limit).toBe(LimitName.BUDGET);
       clock.advanceMs(1_000);
       await comeBack();

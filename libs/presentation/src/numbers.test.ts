@@ -9,6 +9,7 @@ import {
   formatPercent,
   formatRate,
   formatSeconds,
+  moneyText,
 } from './numbers.ts';
 
 /** Non-breaking spaces look like normal ones here. */
@@ -48,4 +49,12 @@ it.each([
   [formatMoney(1_250_000n, 'tokens'), '1.25 tokens'],
 ])('writes %s as %s', (written, text) => {
   expect(plain(written)).toBe(text);
+});
+
+it.each([
+  [0n, '0.00 EUR'],
+  [12_345n, '0.0123 EUR'],
+  [12_500_000n, '12.50 EUR'],
+])('%s millionths are "%s"', (micros, text) => {
+  expect(moneyText(micros, 'EUR')).toBe(text);
 });

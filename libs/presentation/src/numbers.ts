@@ -83,3 +83,9 @@ export function formatMoney(micros: number | bigint, currency: string): string {
     return `${amount.toFixed(digits)} ${currency}`;
   }
 }
+
+/** Millionths of a currency: "12.50 EUR". Small amounts keep their digits. */
+export function moneyText(micros: bigint, currency: string): string {
+  const amount = Number(micros) / 1_000_000;
+  return `${amount.toFixed(amount !== 0 && Math.abs(amount) < 0.1 ? 4 : 2)} ${currency}`;
+}

@@ -226,6 +226,79 @@ describe('keys and their group are limited exactly as specified', () => {
   });
 });
 
+describe('a budget whose requests reserve what they can cost', () => {
+  const asked = fc.array(fc.record({ cost: fc.integer({ min: 1, max: 250 }), endsFirst: fc.boolean() }), {
+    minLength: 1,
+    maxLength: 30,
+  });
+
+  /**
+   * Each request costs what it reserved, and ends before the next one or when one is refused. A
+   * refused one is repeated at the time that its refusal names.
+   */
+  async function spendBudget({ store, clock }: Opened, requests: Iterable<{ cost: number; endsFirst: boolean }>) {
+    const terms = { key: randomUUID(), limits: messageOf({ budget: { amount: 100, period: 'month' } }) };
+    const localDay = localDayOf(clock.nowMs());
+    const costKind = CostKind.REQUEST_AND_TOKENS;
+    const running = new Map<string, number>();
+    let spent = 0;
+    const endAll = async () => {
+      for (const [requestId, costMicros] of running) {
+        await store.settle({ ...terms, requestId, localDay, tokens: 0, costMicros, ended: true });
+        spent += costMicros;
+      }
+      running.clear();
+    };
+    const refusalOf = async (requestId: string, costMicros: number) =>
+      (await store.admit({ ...terms, requestId, costKind })).refusal ??
+      (await store.reserve({ ...terms, requestId, localDay, costMicros }));
+    for (const [n, { cost, endsFirst }] of [...requests].entries()) {
+      if (endsFirst) await endAll();
+      const refusal = await refusalOf(`r${n}`, cost);
+      if (refusal !== undefined) {
+        expect(refusal.budget).toMatchObject({ amountMicros: 100n, spentMicros: BigInt(spent) });
+        if (spent >= 100) continue;
+        await endAll();
+        clock.setMs(timestampMs(refusal.retryAt ?? expect.fail()));
+        const again = await refusalOf(`again${n}`, cost);
+        expect(again === undefined).toBe(spent < 100);
+        if (again === undefined) running.set(`again${n}`, cost);
+      } else running.set(`r${n}`, cost);
+    }
+    await endAll();
+    return spent;
+  }
+
+  const holds = async (opened: Opened, requests: readonly { cost: number; endsFirst: boolean }[]) => {
+    opened.clock.setMs(startOfLocalDayMs('2026-11-20'));
+    const spent = await spendBudget(opened, requests);
+    const [dearest, sum] = [
+      Math.max(...requests.map(({ cost }) => cost)),
+      requests.reduce((all, { cost }) => all + cost, 0),
+    ];
+    expect(spent).toBeLessThan(100 + dearest);
+    expect(spent).toBeGreaterThanOrEqual(Math.min(100, sum));
+  };
+
+  it('is spent to its end, and crossed by one request at most, in memory', async () => {
+    await fc.assert(
+      fc.asyncProperty(asked, async (requests) => {
+        await using opened = await openMemoryStore(0);
+        await holds({ store: opened.store.store, clock: opened.clock }, requests);
+      }),
+      { numRuns: isLong ? 3_000 : 300 },
+    );
+  });
+
+  it('is spent to its end, and crossed by one request at most, in Redis', async () => {
+    await using opened = await openRedisStore(0);
+    await fc.assert(
+      fc.asyncProperty(asked, (requests) => holds({ store: opened.store.store, clock: opened.clock }, requests)),
+      { numRuns: isLong ? 1_000 : 50 },
+    );
+  });
+});
+
 describe('a refused request of a group', () => {
   const moreSteps = fc.array(fc.record({ ...request, cost: fc.nat(40) }), { minLength: 1, maxLength: 12 });
 

@@ -67,14 +67,12 @@ export class ReferenceGroup {
       const { amount, period } = limits.budget;
       const counter = counterOf(name, period, day);
       course.reserved.delete(counter);
-      const spent = this.spent(counter);
-      if (spent + this.reserved(counter, nowMs) + cost > amount) {
+      const [spent, byOthers] = [this.spent(counter), this.reserved(counter, nowMs)];
+      const crosses = spent < amount && byOthers === 0;
+      if (spent + byOthers + cost > amount && !crosses) {
         const endMs = endOfLocalDayMs(lastDayOf(period, day));
         for (const member of members) this.#forget(course, member, day);
-        return {
-          limit: 'budget',
-          retryAtMs: spent + cost > amount ? Math.max(nowMs + 1_000, endMs) : nowMs + 1_000,
-        };
+        return { limit: 'budget', retryAtMs: spent >= amount && endMs > nowMs ? endMs : nowMs + 1_000 };
       }
       course.reserved.set(counter, { cost, untilMs: nowMs + 30_000 });
     }

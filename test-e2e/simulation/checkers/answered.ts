@@ -79,9 +79,10 @@ function hadRoom(evidence: Evidence, request: ClientRequest): boolean {
     const spent = ofGroup.reduce((sum, { costMicros }) => sum + (costMicros ?? 0), 0);
     // The budget has them, and the ledger may not.
     const lost = others.filter((other) => isAnswered(other) && mayBeLost(evidence, other));
-    return (
-      spent + (running.length + lost.length + 1) * mostReserved < Math.min(...budgetsBetween(group, sentAtMs, headAtMs))
-    );
+    const amount = Math.min(...budgetsBetween(group, sentAtMs, headAtMs));
+    // A request may cross a budget of which nothing else is reserved.
+    if (running.length + lost.length === 0) return spent < amount;
+    return spent + (running.length + lost.length + 1) * mostReserved < amount;
   });
 }
 

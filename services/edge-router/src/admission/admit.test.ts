@@ -8,6 +8,7 @@ import { describe, expect, it } from 'vitest';
 import { admit } from './admit.ts';
 
 const noonMs = Date.parse('2026-11-20T11:00:00Z');
+const pricing = { prices: { currency: 'EUR' } };
 const clock = new ManualClock(noonMs);
 const token = create(TokenSchema, {
   tokenId: 't',
@@ -26,7 +27,7 @@ async function admitAs(decision: Decision, asker = token) {
       return decision;
     },
   };
-  const admission = await admit('r', asker, CostKind.REQUEST_ONLY, { limiter, clock });
+  const admission = await admit('r', asker, CostKind.REQUEST_ONLY, { limiter, clock, pricing });
   return { asked, admission };
 }
 

@@ -2,8 +2,10 @@ import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
 import type { LimitName as PublicLimitName } from '@gateway/errors';
 import { GatewayError } from '@gateway/errors';
 import type { Check, Decision, GroupedTerms, Reservation, RunningRequest, Settlement } from '@gateway/limits';
+import { moneyText } from '@gateway/presentation/numbers';
 import { type Group, type Token, TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import {
+  type BudgetStatus,
   type CostKind,
   LimitName,
   type LimitStatus,
@@ -61,7 +63,7 @@ export async function admit(
   requestId: string,
   token: Token,
   costKind: CostKind | undefined,
-  { limiter, clock }: { readonly limiter: Pick<EdgeLimiter, 'admit'>; readonly clock: Clock },
+  { limiter, clock, pricing }: AdmissionPeers,
 ): Promise<AdmissionDecision> {
   const admittedAtMs = clock.nowMs();
   if (costKind === undefined || !isLimited(token)) {
@@ -70,7 +72,18 @@ export async function admit(
   const { status, refusal } = await limiter.admit({ ...limiterTerms(token), requestId, costKind });
   const localDay = status?.localDay || localDayOf(admittedAtMs);
   const admission = { admittedAtMs, localDay, headers: rateLimitHeaders(status, clock.nowMs()) };
-  return refusal === undefined ? admission : { ...admission, refusal: refusalError(refusal) };
+  return refusal === undefined ? admission : { ...admission, refusal: refusalError(refusal, pricing) };
+}
+
+interface AdmissionPeers {
+  readonly limiter: Pick<EdgeLimiter, 'admit'>;
+  readonly clock: Clock;
+  readonly pricing: Currency;
+}
+
+/** In which a budget counts. */
+interface Currency {
+  readonly prices: { readonly currency: string };
 }
 
 /** What an admitted request of a token with places has taken. */
@@ -83,10 +96,16 @@ export function placesOf(requestId: string, { tokenId, limits, group }: Token): 
   };
 }
 
-export function refusalError({ limit, retryAt }: Refusal): GatewayError {
+export function refusalError({ limit, retryAt, budget }: Refusal, { prices }: Currency): GatewayError {
   const [name, text] = refusals[limit];
   const retryAtMs = retryAt === undefined ? undefined : timestampMs(retryAt);
-  return new GatewayError('rate_limit_exceeded', text, { limit: name, retryAtMs });
+  const message = budget === undefined ? text : `${text} ${budgetText(budget, prices.currency)}`;
+  return new GatewayError('rate_limit_exceeded', message, { limit: name, retryAtMs });
+}
+
+function budgetText({ amountMicros, spentMicros, reservedMicros }: BudgetStatus, currency: string): string {
+  const money = (micros: bigint) => moneyText(micros, currency).trim();
+  return `${money(spentMicros)} of ${money(amountMicros)} is spent, and running requests have reserved ${money(reservedMicros)}.`;
 }
 
 const requestsPerMinute = ['requests_per_minute', 'The token exceeded its limit of requests per minute.'] as const;

@@ -11,6 +11,7 @@ import { possibleCost } from './reservation.ts';
 import { RunningRequests } from './running-requests.ts';
 import { TypicalOutputs } from './typical-outputs.ts';
 
+const clock = new ManualClock(0);
 const budget = { amountMicros: 1_000n, period: BudgetPeriod.MONTH };
 const tokenOf = (fields: MessageInitShape<typeof TokenSchema>) =>
   create(TokenSchema, { tokenId: 't', kind: TokenKind.SERVICE, ...fields });
@@ -27,7 +28,7 @@ describe('the admission of a token in a group', () => {
       },
     };
     const token = tokenOf({ limits: { requestsPerMinute: 5 }, group: groupOf({ tokensPerDay: 7n, budget }) });
-    await admit('r', token, CostKind.REQUEST_AND_TOKENS, { limiter, clock: new ManualClock(0) });
+    await admit('r', token, CostKind.REQUEST_AND_TOKENS, { limiter, clock, pricing: { prices: { currency: 'EUR' } } });
     expect(asked).toMatchObject([
       {
         key: 'token:t',
@@ -46,8 +47,24 @@ describe('the admission of a token in a group', () => {
     const refusal = create(RefusalSchema, { limit, retryAt: timestampFromMs(5_000) });
     const limiter = { admit: async () => ({ refusal }) };
     const token = tokenOf({ group: groupOf({ requestsPerMinute: 1 }) });
-    const admission = await admit('r', token, CostKind.REQUEST_AND_TOKENS, { limiter, clock: new ManualClock(0) });
+    const admission = await admit('r', token, CostKind.REQUEST_AND_TOKENS, {
+      limiter,
+      clock,
+      pricing: { prices: { currency: 'EUR' } },
+    });
     expect(admission.refusal).toMatchObject({ code: 'rate_limit_exceeded', limit: name, retryAtMs: 5_000 });
+  });
+
+  it('says what is spent and reserved of a budget that refused', async () => {
+    const reached = { amountMicros: 1_000_000n, spentMicros: 400_000n, reservedMicros: 700_000n };
+    const refusal = create(RefusalSchema, { limit: LimitName.BUDGET, budget: reached });
+    const limiter = { admit: async () => ({ refusal }) };
+    const asked = { limiter, clock, pricing: { prices: { currency: 'EUR' } } };
+    const admission = await admit('r', tokenOf({ group: groupOf({ budget }) }), CostKind.REQUEST_AND_TOKENS, asked);
+    expect(admission.refusal?.message).toBe(
+      "The budget of the token's group has no room for this request. " +
+        '0.40 EUR of 1.00 EUR is spent, and running requests have reserved 0.70 EUR.',
+    );
   });
 
   it('asks nothing for a personal token, and nothing for a group without limits', () => {

@@ -41,7 +41,7 @@ async function reserve(
   peers: EndpointPeers,
 ): Promise<void> {
   if (!(await isServed(model, token, peers))) return;
-  const { limiter, running, clock } = peers;
+  const { limiter, running, clock, pricing } = peers;
   const terms = limiterTerms(token);
   const refusal = await limiter.reserve({ ...terms, requestId, localDay, costMicros });
   if (refusal === undefined) {
@@ -52,7 +52,7 @@ async function reserve(
   running.remove(requestId);
   const status = await limiter.peek(terms).catch(() => undefined);
   if (status !== undefined) response.setHeaders(new Map(Object.entries(rateLimitHeaders(status, clock.nowMs()))));
-  const error = refusalError(refusal);
+  const error = refusalError(refusal, pricing);
   logEntry.onRefused(error);
   throw error;
 }

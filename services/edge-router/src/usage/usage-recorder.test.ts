@@ -274,7 +274,11 @@ describe('UsageRecorder', () => {
         const clock = new ManualClock(Date.parse(instant));
         const personal = create(TokenSchema, { tokenId: 'p', kind: TokenKind.PERSONAL });
         const neverAsked = { admit: () => Promise.reject(new Error('a personal token has no limits')) };
-        const admission = await admit('r', personal, CostKind.REQUEST_AND_TOKENS, { limiter: neverAsked, clock });
+        const admission = await admit('r', personal, CostKind.REQUEST_AND_TOKENS, {
+          limiter: neverAsked,
+          clock,
+          pricing: { prices: { currency: 'EUR' } },
+        });
         const { peers, finals } = setUp(undefined, prices);
         const request = { requestId: 'r', token: personal, admission, endpoint: '/v1/messages', bodyBytes: 1 };
         const recorder = new UsageRecorder(request, peers);

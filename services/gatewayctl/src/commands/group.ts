@@ -1,3 +1,4 @@
+import { moneyText } from '@gateway/presentation';
 import {
   CreateGroupResponseSchema,
   type GroupListing,
@@ -11,7 +12,7 @@ import { findGroup } from '../connection/named-group.ts';
 import { UsageError } from '../failures.ts';
 import { type OutputFlags, printList, printMessage, withOutput } from '../output/print.ts';
 import { type Columns, factSheet } from '../output/table.ts';
-import { countText, moneyText, timeText } from '../output/words.ts';
+import { countText, timeText } from '../output/words.ts';
 import { type CommandContext, noteChange } from './context.ts';
 import { idOrPrefix, numberOrNone } from './flags.ts';
 import { changedAccess, changedLimits, listOrNone, maxRequests, type TermFlags } from './terms.ts';

@@ -1,6 +1,6 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { expect, it } from 'vitest';
-import { bytesText, durationText, moneyText, timeText, withNamedZone } from './words.ts';
+import { bytesText, durationText, timeText, withNamedZone } from './words.ts';
 
 it.each([
   [0, '0.0 ms'],
@@ -24,14 +24,6 @@ it.each([
   [5 * 1_024 ** 3, '5.0 GiB'],
 ])('%s bytes are "%s"', (bytes, text) => {
   expect(bytesText(bytes)).toBe(text);
-});
-
-it.each([
-  [0n, '0.00 EUR'],
-  [12_345n, '0.0123 EUR'],
-  [12_500_000n, '12.50 EUR'],
-])('%s millionths are "%s"', (micros, text) => {
-  expect(moneyText(micros, 'EUR')).toBe(text);
 });
 
 it('a time has the name of its zone, also within a text of the gateway', () => {

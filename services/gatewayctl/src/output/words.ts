@@ -54,9 +54,3 @@ export function bytesText(bytes: number): string {
   const size = bytes / 1_024 ** power;
   return `${size < 10 && power > 0 ? size.toFixed(1) : Math.round(size)} ${units[power]}`;
 }
-
-/** Millionths of a currency: "12.50 EUR". Small amounts keep their digits. */
-export function moneyText(micros: bigint, currency: string): string {
-  const amount = Number(micros) / 1_000_000;
-  return `${amount.toFixed(amount !== 0 && Math.abs(amount) < 0.1 ? 4 : 2)} ${currency}`;
-}

@@ -196,11 +196,12 @@ describe('the embedded limit store', () => {
 
     it('does not count the slot that a request gives back as an admission', async () => {
       await withFullDisk(async ({ store }) => {
-        const terms = { key: 'a', requestId: 'r1', limits: { budget: { amountMicros: 1n, period: BudgetPeriod.DAY } } };
+        const terms = { key: 'a', requestId: 'r1', limits: { budget: { amountMicros: 2n, period: BudgetPeriod.DAY } } };
         const limits = { ...terms.limits, requestsPerMinute: 2 };
         const question = { ...terms, limits, costKind: CostKind.REQUEST_AND_TOKENS };
         await store.admit(question);
         const reservation = { ...terms, limits, localDay: localDayOf(clock.nowMs()), costMicros: 2 };
+        await store.reserve({ ...reservation, requestId: 'another', costMicros: 1 });
         expect(await store.reserve(reservation)).toBeDefined();
         await store.admit({ ...question, requestId: 'r2' });
       });

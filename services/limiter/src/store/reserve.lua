@@ -15,7 +15,9 @@ for n = 1, #ARGV - 3 do
   local spent = day_tokens(KEYS[at + 1])
   local reserved = reserved_micros(KEYS[at + 2], KEYS[at + 3], clock)
   reserved = reserved - tonumber(redis.call('HGET', KEYS[at + 2], request_id) or 0)
-  if spent + reserved + cost > tonumber(ARGV[3 + n]) then
+  local amount = tonumber(ARGV[3 + n])
+  -- A request that alone does not fit crosses a budget that is not spent, if nothing else is reserved.
+  if spent + reserved + cost > amount and (reserved > 0 or spent >= amount) then
     for taken = 2, first, 3 do
       give_back(KEYS[taken], KEYS[taken + 1], request_id, clock)
       redis.call('ZREM', KEYS[taken + 2], request_id)

@@ -308,6 +308,13 @@ export declare type Refusal = Message<"gateway.limiter.v1.Refusal"> & {
    * @generated from field: google.protobuf.Timestamp retry_at = 2;
    */
   retryAt?: Timestamp | undefined;
+
+  /**
+   * The budget that was reached. Absent for other limits.
+   *
+   * @generated from field: gateway.limiter.v1.BudgetStatus budget = 4;
+   */
+  budget?: BudgetStatus | undefined;
 };
 
 /**

@@ -281,7 +281,8 @@ export declare type ReserveRequest = Message<"gateway.limiter.v1.ReserveRequest"
   localDay: string;
 
   /**
-   * What the request can cost. A request is refused if the budget lacks room for it.
+   * What the request can cost. A request is refused if the budget lacks room for it, unless nothing
+   * else is reserved and the budget is not spent: then the request crosses it.
    *
    * @generated from field: int64 cost_micros = 6;
    */

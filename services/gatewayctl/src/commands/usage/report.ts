@@ -1,4 +1,5 @@
 import { create } from '@bufbuild/protobuf';
+import { moneyText } from '@gateway/presentation';
 import { type UsageRow, UsageRowSchema, UsageService } from '@gateway/proto/admin/v1/usage_service_pb.js';
 import { UsageGrouping } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { InvalidArgumentError } from 'commander';
@@ -6,7 +7,7 @@ import type { AdminConnection } from '../../connection/admin-connection.ts';
 import { pagesOf } from '../../connection/pages.ts';
 import { listPrinter, note, type OutputFlags } from '../../output/print.ts';
 import type { Columns } from '../../output/table.ts';
-import { moneyText, percent } from '../../output/words.ts';
+import { percent } from '../../output/words.ts';
 import { type PeriodFlags, periodOf } from '../flags.ts';
 import { findTokenId } from '../token.ts';
 
