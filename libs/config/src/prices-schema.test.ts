@@ -4,6 +4,8 @@ import { pricesSchema } from './prices-schema.ts';
 
 const withPrice = (price: object) => ({ currency: 'EUR', models: [{ model: 'gpt-5.5*', ...price }] });
 
+const servedByDefault = { serviceTier: '', speed: '', geography: '' };
+
 describe('prices', () => {
   it('are whole millionths, exactly as they were written', () => {
     const parsed = pricesSchema.parse(
@@ -22,7 +24,7 @@ describe('prices', () => {
     };
     expect(parsed).toEqual({
       currency: 'EUR',
-      models: [{ model: 'gpt-5.5*', fromDay: '2026-11-20', ...rates, above }],
+      models: [{ model: 'gpt-5.5*', fromDay: '2026-11-20', ...servedByDefault, ...rates, toolFees: [], above }],
     });
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 1e12 }), (micros) => {
@@ -33,6 +35,34 @@ describe('prices', () => {
         expect(model).not.toHaveProperty('above');
       }),
     );
+  });
+
+  it('name the way of serving and the tools that they are for, and one price for all cache writes', () => {
+    const given = {
+      ...{ service_tier: 'priority', speed: 'fast', geography: 'us', input: 2, cache_write: 2.5, cache_write_1h: 4 },
+      ...{ output: 10, tool_fees: { web_search: 0.01, web_fetch: 0 } },
+    };
+    expect(pricesSchema.parse(withPrice(given)).models).toMatchObject([
+      {
+        ...{ serviceTier: 'priority', speed: 'fast', geography: 'us' },
+        ...{ cacheWrite5mMicros: 2_500_000, cacheWrite1hMicros: 4_000_000 },
+        toolFees: [
+          { tool: 'web_search', micros: 10_000 },
+          { tool: 'web_fetch', micros: 0 },
+        ],
+      },
+    ]);
+    const plain = { input: 2, output: 10 };
+    const usual = [
+      { service_tier: 'default' },
+      { service_tier: 'standard' },
+      { speed: 'standard' },
+      { geography: 'global' },
+    ];
+    const wrong = [{ speed: '' }, { tool_fees: { 'Web search': 1 } }, { tool_fees: { web_search: -1 } }];
+    for (const each of [...usual, ...wrong]) {
+      expect(pricesSchema.safeParse(withPrice({ ...plain, ...each })).success).toBe(false);
+    }
   });
 
   it('are refused when they are below zero, finer than a millionth, of no day, or in no currency', () => {

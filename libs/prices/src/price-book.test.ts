@@ -1,8 +1,9 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import { type UsagePart, UsagePartSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { type ModelPriceSchema, PriceListSchema } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { PriceBook, type PricedTokens } from './price-book.ts';
+import { PriceBook, type PricedTokens, unpricedIn } from './price-book.ts';
 
 const day = '2026-11-20';
 const euro = 1_000_000n;
@@ -96,6 +97,117 @@ describe('the cost of a request', () => {
   });
 });
 
+describe('a model', () => {
+  it('has a price on the days from which one holds, as its provider serves it by default', () => {
+    const book = bookOf({ model: 'a', fromDay: '2026-12-01' }, { model: 'b', serviceTier: 'priority' });
+    expect(['2026-11-30', '2026-12-01'].map((each) => book.hasPrice('a', each))).toEqual([false, true]);
+    expect([book.hasPrice('b', day), new PriceBook().hasPrice('a', day)]).toEqual([false, false]);
+  });
+
+  it('is the dearest of its pool by what these tokens cost there', () => {
+    const book = bookOf(
+      { model: 'writer', inputMicros: euro, outputMicros: 9n * euro },
+      { model: 'reader', inputMicros: 5n * euro, outputMicros: euro },
+    );
+    const models = ['unpriced', 'writer', 'reader'];
+    expect(book.dearestOf(models, input(million), day)).toEqual({ model: 'reader', micros: 5n * euro });
+    expect(book.dearestOf(models, tokens({ outputTokens: million }), day)).toEqual({
+      model: 'writer',
+      micros: 9n * euro,
+    });
+    expect(book.dearestOf(['unpriced'], input(million), day)).toBeUndefined();
+  });
+});
+
+describe('the cost of parts', () => {
+  it('is each at the price of its own model, for the way in which it was served', () => {
+    const book = bookOf(
+      { model: 'opus', inputMicros: 5n * euro },
+      { model: 'opus', inputMicros: 10n * euro, speed: 'fast' },
+      { model: 'opus', inputMicros: 6n * euro, geography: 'us' },
+      { model: 'gpt', inputMicros: 7n * euro, serviceTier: 'priority' },
+      { model: 'haiku', inputMicros: euro },
+    );
+    const costsOf = (...given: readonly MessageInitShape<typeof UsagePartSchema>[]) =>
+      book.priceParts('opus', given.map(partOf), day).parts.map(({ costMicros }) => costMicros);
+    const one = { inputTokens: million };
+    expect(costsOf(one, { ...one, kind: 'advisor_message', model: 'haiku' })).toEqual([5n * euro, euro]);
+    expect(costsOf({ ...one, speed: 'fast' }, { ...one, geography: 'us' })).toEqual([10n * euro, 6n * euro]);
+    // Neither the plain price nor that of one of both.
+    expect(costsOf({ ...one, speed: 'fast', geography: 'us' })).toEqual([undefined]);
+    expect(costsOf({ ...one, serviceTier: 'priority' }, { ...one, kind: 'x', model: 'gpt' })).toEqual([
+      undefined,
+      undefined,
+    ]);
+  });
+
+  it('counts a pass as large by its own input, however many there are', () => {
+    const above = { inputTokens: 200_000n, inputMicros: 2n * euro };
+    const book = bookOf({ model: '*', inputMicros: euro, above });
+    const pass = partOf({ kind: 'compaction', inputTokens: 150_000n });
+    const { parts, costMicros } = book.priceParts('m', [partOf({ inputTokens: 1n }), pass, pass], day);
+    expect(parts.map((part) => part.costMicros)).toEqual([1n, 150_000n, 150_000n]);
+    expect(costMicros).toBe(300_001n);
+  });
+
+  it('includes the fees of server tools, and names the calls and tokens without a price', () => {
+    const toolFees = [{ tool: 'web_search', micros: 10_000n }];
+    const book = bookOf({ model: 'm', inputMicros: euro, toolFees });
+    const toolCalls = [
+      { tool: 'web_search', calls: 3n },
+      { tool: 'web_fetch', calls: 2n },
+    ];
+    const priced = book.priceParts('m', [partOf({ inputTokens: million, toolCalls })], day);
+    expect(priced.costMicros).toBe(euro + 30_000n);
+    expect(unpricedIn(priced.parts)).toEqual({ tokens: 0n, calls: 2n });
+    const unknown = book.priceParts('n', [partOf({ inputTokens: 5n, outputTokens: 2n, toolCalls })], day);
+    expect([unknown.costMicros, unpricedIn(unknown.parts)]).toEqual([undefined, { tokens: 7n, calls: 5n }]);
+  });
+
+  it('adds up to a sum that is exact and rounded once, and to all tokens and calls, whatever has a price', () => {
+    const fees = fc.array(fc.record({ tool: fc.constantFrom('x', 'y'), micros: anyPrice }), { maxLength: 2 });
+    const anyCalls = fc.record({ tool: fc.constantFrom('x', 'y', 'z'), calls: fc.bigInt({ min: 0n, max: 2n ** 40n }) });
+    const anyPart = fc
+      .record({
+        of: anyTokens,
+        kind: fc.constantFrom('', 'compaction'),
+        model: fc.constantFrom('', 'a', 'b'),
+        serviceTier: fc.constantFrom('', '', 'priority'),
+        toolCalls: fc.array(anyCalls, { maxLength: 3 }),
+      })
+      .map(({ of, ...rest }) => partOf({ ...of, ...rest }));
+    fc.assert(
+      fc.property(anyRates, anyRates, fees, fc.array(anyPart, { maxLength: 12 }), (plain, fast, toolFees, given) => {
+        const priority = { ...fast, model: 'a', serviceTier: 'priority' };
+        const book = bookOf({ ...plain, model: 'a', toolFees }, priority);
+        const { parts, costMicros } = book.priceParts('a', given, day);
+        const priced = given.filter(({ model }) => model !== 'b');
+        const feeOf = (tool: string) => toolFees.find((each) => each.tool === tool)?.micros;
+        const exact = priced.map((part) => {
+          const rates = part.serviceTier === '' ? plain : fast;
+          const ofTools = part.toolCalls.reduce((sum, { tool, calls }) => {
+            return sum + calls * (part.serviceTier === '' ? (feeOf(tool) ?? 0n) : 0n);
+          }, 0n);
+          return exactly(rates, part).plus(new Rational(ofTools, 1n));
+        });
+        const sum = exact.reduce((total, each) => total.plus(each), new Rational(0n, 1n));
+        expect(costMicros).toBe(priced.length === 0 ? undefined : sum.plus(half).floor());
+        const costs = parts.flatMap((part) => [part.costMicros, ...part.toolCalls.map((call) => call.costMicros)]);
+        expect(costs.reduce<bigint>((total, each) => total + (each ?? 0n), 0n)).toBe(costMicros ?? 0n);
+        expect(totalsOf(parts)).toEqual(totalsOf(given));
+        const unpriced = given.filter(({ model }) => model === 'b');
+        const withoutFee = given.flatMap(({ model, serviceTier, toolCalls }) =>
+          toolCalls.filter(({ tool }) => model === 'b' || serviceTier !== '' || feeOf(tool) === undefined),
+        );
+        expect(unpricedIn(parts)).toEqual({
+          tokens: totalsOf(unpriced).tokens,
+          calls: withoutFee.reduce((total, { calls }) => total + calls, 0n),
+        });
+      }),
+    );
+  });
+});
+
 describe('the cost of sums', () => {
   it('leaves out, and counts, tokens without a price; without any prices there is no cost', () => {
     const uses = [
@@ -121,6 +233,16 @@ describe('the cost of sums', () => {
     );
   });
 });
+
+const partOf = (given: MessageInitShape<typeof UsagePartSchema>) => create(UsagePartSchema, given);
+
+function totalsOf(parts: readonly UsagePart[]) {
+  return {
+    tokens: parts.reduce((sum, { inputTokens, outputTokens }) => sum + inputTokens + outputTokens, 0n),
+    cached: parts.reduce((sum, { cachedTokens }) => sum + cachedTokens, 0n),
+    calls: parts.flatMap(({ toolCalls }) => toolCalls).reduce((sum, { calls }) => sum + calls, 0n),
+  };
+}
 
 const anyPrice = fc.bigInt({ min: 0n, max: 10n ** 12n });
 const anyRates = fc.record({

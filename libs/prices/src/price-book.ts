@@ -1,14 +1,9 @@
 import { matchesPattern } from '@gateway/presentation/model-pattern';
+import type { UsagePart } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import type { ModelPrice, PriceList } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import { CostSum, exactCost, type PricedTokens, rounded } from './cost.ts';
 
-/** Tokens that have a price. Input includes cached tokens and cache writes. */
-export interface PricedTokens {
-  readonly inputTokens: bigint;
-  readonly cachedTokens: bigint;
-  readonly cacheWrite5mTokens: bigint;
-  readonly cacheWrite1hTokens: bigint;
-  readonly outputTokens: bigint;
-}
+export type { PricedTokens } from './cost.ts';
 
 /** The summed tokens of requests of one model. */
 export interface ModelUse {
@@ -22,40 +17,86 @@ export interface UseCost {
   readonly unpricedTokens: bigint;
 }
 
-/** Prices are per million tokens. */
-const tokensOfPrice = 1_000_000n;
+interface ModelCost {
+  readonly model: string;
+  readonly micros: bigint;
+}
+
+/** A list of prices; those of an older release have none for special ways of serving. */
+export type GivenPrices = Pick<PriceList, 'currency' | 'prices'> & Partial<Pick<PriceList, 'specialPrices'>>;
+
+/** How an answer was served, in its own words. Empty: as the provider serves by default. */
+type Served = Pick<UsagePart, 'serviceTier' | 'speed' | 'geography'>;
 
 /** Models and days that are remembered with their price. */
 const maxKnown = 1_000;
 
-/** The prices of models, and what tokens cost by them. Costs are in millionths of the currency. */
+/**
+ * The prices of models, and what tokens cost by them. Costs are in millionths of the currency. What
+ * no price names as it was served is unpriced: the price of another tier, speed or geography never
+ * applies.
+ */
 export class PriceBook {
   /** "EUR". Empty if there are no prices. */
   readonly currency: string;
   readonly #prices: readonly ModelPrice[];
   readonly #known = new Map<string, ModelPrice | undefined>();
 
-  constructor({ currency, prices }: Pick<PriceList, 'currency' | 'prices'> = { currency: '', prices: [] }) {
+  constructor({ currency, prices, specialPrices = [] }: GivenPrices = { currency: '', prices: [] }) {
     this.currency = currency;
-    this.#prices = prices;
+    this.#prices = [...prices, ...specialPrices];
   }
 
   get isEmpty(): boolean {
     return this.#prices.length === 0;
   }
 
+  /** Whether a model, as its provider serves it by default, has a price on a local day. */
+  hasPrice(model: string, localDay: string): boolean {
+    return this.#priceOf(model, localDay) !== undefined;
+  }
+
   /**
-   * What one request costs at the prices of a local day, rounded once, halves up. Undefined: the
-   * model has no price on that day.
+   * What one request costs, as its provider serves it by default, at the prices of a local day,
+   * rounded once, halves up. Undefined: the model has no price on that day.
    */
   costOf(model: string, tokens: PricedTokens, localDay: string): bigint | undefined {
     const price = this.#priceOf(model, localDay);
-    if (price === undefined) return undefined;
-    const { above } = price;
-    const rates = above !== undefined && tokens.inputTokens > above.inputTokens ? above : price;
-    // Counts that contradict each other make no part of the cost negative.
-    const rest = uncached(tokens);
-    return rounded(exactCost(rates, tokens, rest < 0n ? 0n : rest));
+    return price && rounded(exactCost(price, tokens));
+  }
+
+  /**
+   * The model at which these tokens are dearest, and what they cost there. Undefined: none of the
+   * models has a price on that day.
+   */
+  dearestOf(models: Iterable<string>, tokens: PricedTokens, localDay: string): ModelCost | undefined {
+    return [...models]
+      .map((model) => ({ model, micros: this.costOf(model, tokens, localDay) }))
+      .filter((each): each is ModelCost => each.micros !== undefined)
+      .reduce<ModelCost | undefined>(
+        (dearest, each) => (dearest && dearest.micros >= each.micros ? dearest : each),
+        undefined,
+      );
+  }
+
+  /**
+   * Prices the parts of one request at the prices of a local day, each at its own model's price for
+   * the way in which it was served. The costs of the parts add up to that of the request.
+   * @param model the model of parts that name none
+   * @returns the cost of what has a price; undefined if nothing has one
+   */
+  priceParts(model: string, given: readonly UsagePart[], localDay: string) {
+    const sum = new CostSum();
+    const parts: UsagePart[] = given.map(({ costMicros: _, toolCalls, ...part }) => {
+      const price = this.#priceOf(part.model || model, localDay, part);
+      const cost = sum.add(price && exactCost(price, part));
+      const feeOf = (name: string) => price?.toolFees.find(({ tool }) => tool === name)?.micros;
+      const withFees = toolCalls.map(({ costMicros: __, ...calls }) => {
+        return { ...calls, ...sum.addCalls(calls.calls, feeOf(calls.tool)) };
+      });
+      return { ...part, ...cost, toolCalls: withFees };
+    });
+    return { parts, costMicros: sum.micros };
   }
 
   /**
@@ -70,23 +111,25 @@ export class PriceBook {
     for (const { model, tokens } of uses) {
       const price = this.#priceOf(model, localDay);
       if (price === undefined) unpricedTokens += tokens.inputTokens + tokens.outputTokens;
-      else cost += exactCost(price, tokens, uncached(tokens));
+      else cost += exactCost(price, tokens, 'sum');
     }
     return { micros: rounded(cost), unpricedTokens };
   }
 
-  #priceOf(model: string, localDay: string): ModelPrice | undefined {
+  #priceOf(model: string, localDay: string, served: Served = byDefault): ModelPrice | undefined {
     if (this.isEmpty) return undefined;
     if (this.#known.size >= maxKnown) this.#known.clear();
-    return this.#known.getOrInsertComputed(`${localDay} ${model}`, () => this.#findPrice(model, localDay));
+    const { serviceTier, speed, geography } = served;
+    const key = [localDay, serviceTier, speed, geography, model].join('\0');
+    return this.#known.getOrInsertComputed(key, () => this.#findPrice(model, localDay, served));
   }
 
   /**
-   * Prices that do not hold yet are passed over. The first match decides the pattern, and the
-   * latest price with that pattern applies.
+   * Only prices for this way of serving count, and those that do not hold yet are passed over. The
+   * first match decides the pattern, and the latest price with that pattern applies.
    */
-  #findPrice(model: string, localDay: string): ModelPrice | undefined {
-    const valid = this.#prices.filter(({ fromDay }) => fromDay <= localDay);
+  #findPrice(model: string, localDay: string, served: Served): ModelPrice | undefined {
+    const valid = this.#prices.filter((price) => price.fromDay <= localDay && isServedSo(price, served));
     const first = valid.find((price) => matchesPattern(model, price.model));
     if (first === undefined) return undefined;
     const sameModel = valid.filter((price) => price.model === first.model);
@@ -94,30 +137,18 @@ export class PriceBook {
   }
 }
 
-type Rates = Pick<
-  ModelPrice,
-  'inputMicros' | 'cachedInputMicros' | 'cacheWrite5mMicros' | 'cacheWrite1hMicros' | 'outputMicros'
->;
-
-/** Input that was neither read from a cache nor written to one. */
-function uncached(tokens: PricedTokens): bigint {
-  return tokens.inputTokens - tokens.cachedTokens - tokens.cacheWrite5mTokens - tokens.cacheWrite1hTokens;
+/** The tokens and the calls of server tools in priced parts that have no price. */
+export function unpricedIn(parts: readonly UsagePart[]): { readonly tokens: bigint; readonly calls: bigint } {
+  const hasNone = ({ costMicros }: { readonly costMicros?: bigint | undefined }) => costMicros === undefined;
+  const calls = parts.flatMap(({ toolCalls }) => toolCalls).filter(hasNone);
+  return {
+    tokens: parts.filter(hasNone).reduce((sum, { inputTokens, outputTokens }) => sum + inputTokens + outputTokens, 0n),
+    calls: calls.reduce((sum, each) => sum + each.calls, 0n),
+  };
 }
 
-/** In millionths of a millionth. */
-function exactCost(rates: Rates, tokens: PricedTokens, uncachedTokens: bigint): bigint {
-  return (
-    uncachedTokens * rates.inputMicros +
-    tokens.cachedTokens * rates.cachedInputMicros +
-    tokens.cacheWrite5mTokens * rates.cacheWrite5mMicros +
-    tokens.cacheWrite1hTokens * rates.cacheWrite1hMicros +
-    tokens.outputTokens * rates.outputMicros
-  );
-}
+const byDefault: Served = { serviceTier: '', speed: '', geography: '' };
 
-function rounded(cost: bigint): bigint {
-  const doubled = 2n * cost + tokensOfPrice;
-  const quotient = doubled / (2n * tokensOfPrice);
-  // Division truncates towards zero; sums under repair may be negative.
-  return doubled < 0n && doubled % (2n * tokensOfPrice) !== 0n ? quotient - 1n : quotient;
+function isServedSo(price: Served, { serviceTier, speed, geography }: Served): boolean {
+  return price.serviceTier === serviceTier && price.speed === speed && price.geography === geography;
 }

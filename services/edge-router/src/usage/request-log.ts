@@ -190,9 +190,9 @@ export class RequestLogEntry {
 
   onRecorded(recorded: UsageRecorded): void {
     const { inputTokens, cachedTokens, cacheWrite5mTokens, cacheWrite1hTokens } = recorded;
-    const { outputTokens, reasoningTokens, estimated } = recorded;
+    const { outputTokens, reasoningTokens, estimated, parts } = recorded;
     const input = { inputTokens, cachedTokens, cacheWrite5mTokens, cacheWrite1hTokens };
-    const counts = { ...input, outputTokens, reasoningTokens, estimated };
+    const counts = { ...input, outputTokens, reasoningTokens, estimated, parts };
     this.message.usage = { $typeName: 'gateway.adapter.v1.Usage', ...counts };
     if (recorded.costMicros !== undefined) this.message.costMicros = recorded.costMicros;
   }

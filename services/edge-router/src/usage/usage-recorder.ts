@@ -1,7 +1,7 @@
 import { clone, create } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { PriceBook } from '@gateway/prices';
-import type { Usage } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import type { Usage, UsagePart } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import type { Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import { LedgerOutcome, type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { inSpan } from '@gateway/telemetry';
@@ -47,6 +47,8 @@ export class UsageRecorder {
   readonly #prices: PriceBook;
   /** The usage so far: one event for the whole request. */
   readonly #event: UsageRecorded;
+  /** The parts of this usage, pass by pass, as the large ones among them have prices of their own. */
+  #parts: readonly UsagePart[] = [];
   /** The request was sent with the latest lease, and the provider has not refused it. */
   #isSent = false;
   /** The provider of the latest lease has reported. */
@@ -195,7 +197,10 @@ export class UsageRecorder {
   }
 
   #price(event: UsageRecorded): void {
-    const cost = this.#prices.costOf(event.model, event, event.localDay);
+    const { model, localDay } = event;
+    const { parts, costMicros } = this.#prices.priceParts(model, this.#parts, localDay);
+    const cost = parts.length === 0 ? this.#prices.costOf(model, event, localDay) : costMicros;
+    event.parts = parts;
     if (cost === undefined) delete event.costMicros;
     else event.costMicros = cost;
   }
@@ -218,9 +223,10 @@ export class UsageRecorder {
 
   #take(usage: Counts): void {
     const { inputTokens, cachedTokens, cacheWrite5mTokens, cacheWrite1hTokens } = usage;
-    const { outputTokens, reasoningTokens, estimated } = usage;
+    const { outputTokens, reasoningTokens, estimated, parts } = usage;
     Object.assign(this.#event, { inputTokens, cachedTokens, cacheWrite5mTokens, cacheWrite1hTokens });
     Object.assign(this.#event, { outputTokens, reasoningTokens, estimated });
+    this.#parts = parts;
   }
 }
 
@@ -234,4 +240,5 @@ const nothingUsed: Counts = {
   outputTokens: 0n,
   reasoningTokens: 0n,
   estimated: true,
+  parts: [],
 };

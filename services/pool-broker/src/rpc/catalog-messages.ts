@@ -17,16 +17,27 @@ export function toManagedSettings({
 
 /** The prices of gateway.yaml. Undefined: it has none. */
 export function toPriceList({ currency, models }: NonNullable<Prices> = noPrices) {
-  const prices = models.map(({ model, fromDay, above, ...rates }) => ({
-    ...{ model, fromDay, ...toRates(rates) },
+  const { usual = [], special = [] } = Object.groupBy(models, ({ serviceTier, speed, geography }) =>
+    serviceTier + speed + geography === '' ? 'usual' : 'special',
+  );
+  const list = { currency, prices: usual.map(toPrice), specialPrices: special.map(toPrice) };
+  return list satisfies MessageInitShape<typeof PriceListSchema>;
+}
+
+function toPrice({ above, toolFees, ...price }: ModelPrice) {
+  return {
+    ...{ model: price.model, fromDay: price.fromDay },
+    ...{ serviceTier: price.serviceTier, speed: price.speed, geography: price.geography },
+    ...toRates(price),
+    toolFees: toolFees.map(({ tool, micros }) => ({ tool, micros: BigInt(micros) })),
     ...(above && { above: { ...toRates(above), inputTokens: BigInt(above.inputTokens) } }),
-  }));
-  return { currency, prices } satisfies MessageInitShape<typeof PriceListSchema>;
+  };
 }
 
 const noPrices = { currency: '', models: [] };
 
-type Rates = Omit<NonNullable<Prices>['models'][number], 'model' | 'fromDay' | 'above'>;
+type ModelPrice = NonNullable<Prices>['models'][number];
+type Rates = Omit<NonNullable<ModelPrice['above']>, 'inputTokens'>;
 
 function toRates(rates: Rates) {
   return {

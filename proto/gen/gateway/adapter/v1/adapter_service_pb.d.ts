@@ -271,8 +271,9 @@ export declare type Usage = Message<"gateway.adapter.v1.Usage"> & {
   estimated: boolean;
 
   /**
-   * Input tokens that were written to the provider's cache for five minutes, and for an hour: part
-   * of input_tokens, and never cached ones.
+   * Input tokens that were written to the provider's cache, for the shorter lifetime that it offers
+   * and for the longer one: part of input_tokens, and never cached ones. Messages has five minutes
+   * and an hour, Responses thirty minutes and twelve hours.
    *
    * @generated from field: int64 cache_write_5m_tokens = 6;
    */
@@ -282,6 +283,14 @@ export declare type Usage = Message<"gateway.adapter.v1.Usage"> & {
    * @generated from field: int64 cache_write_1h_tokens = 7;
    */
   cacheWrite1hTokens: bigint;
+
+  /**
+   * The parts that have prices of their own; together they are the counts above. Empty: it is one
+   * part, of the requested model, as the provider serves it by default.
+   *
+   * @generated from field: repeated gateway.adapter.v1.UsagePart parts = 8;
+   */
+  parts: UsagePart[];
 };
 
 /**
@@ -289,6 +298,124 @@ export declare type Usage = Message<"gateway.adapter.v1.Usage"> & {
  * Use `create(UsageSchema)` to create a new message.
  */
 export declare const UsageSchema: GenMessage<Usage>;
+
+/**
+ * Usage with a price of its own: what the answer itself used, or a pass that its provider bills
+ * beside it. The counts have the meaning of those in Usage.
+ *
+ * @generated from message gateway.adapter.v1.UsagePart
+ */
+export declare type UsagePart = Message<"gateway.adapter.v1.UsagePart"> & {
+  /**
+   * What a pass was for, in the provider's word: "compaction", "advisor_message", "image_gen".
+   * Empty: the answer itself.
+   *
+   * @generated from field: string kind = 1;
+   */
+  kind: string;
+
+  /**
+   * The provider's model, if it is not the one that was requested. Empty: the one that was
+   * requested.
+   *
+   * @generated from field: string model = 2;
+   */
+  model: string;
+
+  /**
+   * By what the answer says that it was served: "priority", "fast", "us". Empty: the provider's
+   * default.
+   *
+   * @generated from field: string service_tier = 3;
+   */
+  serviceTier: string;
+
+  /**
+   * @generated from field: string speed = 4;
+   */
+  speed: string;
+
+  /**
+   * @generated from field: string geography = 5;
+   */
+  geography: string;
+
+  /**
+   * @generated from field: int64 input_tokens = 6;
+   */
+  inputTokens: bigint;
+
+  /**
+   * @generated from field: int64 cached_tokens = 7;
+   */
+  cachedTokens: bigint;
+
+  /**
+   * @generated from field: int64 cache_write_5m_tokens = 8;
+   */
+  cacheWrite5mTokens: bigint;
+
+  /**
+   * @generated from field: int64 cache_write_1h_tokens = 9;
+   */
+  cacheWrite1hTokens: bigint;
+
+  /**
+   * @generated from field: int64 output_tokens = 10;
+   */
+  outputTokens: bigint;
+
+  /**
+   * @generated from field: repeated gateway.adapter.v1.ToolCalls tool_calls = 11;
+   */
+  toolCalls: ToolCalls[];
+
+  /**
+   * What its tokens cost, in millionths of the currency. The edge sets it. Absent: they have no
+   * price.
+   *
+   * @generated from field: optional int64 cost_micros = 12;
+   */
+  costMicros?: bigint | undefined;
+};
+
+/**
+ * Describes the message gateway.adapter.v1.UsagePart.
+ * Use `create(UsagePartSchema)` to create a new message.
+ */
+export declare const UsagePartSchema: GenMessage<UsagePart>;
+
+/**
+ * Calls of a server tool, for which a provider may ask a fee.
+ *
+ * @generated from message gateway.adapter.v1.ToolCalls
+ */
+export declare type ToolCalls = Message<"gateway.adapter.v1.ToolCalls"> & {
+  /**
+   * "web_search"
+   *
+   * @generated from field: string tool = 1;
+   */
+  tool: string;
+
+  /**
+   * @generated from field: int64 calls = 2;
+   */
+  calls: bigint;
+
+  /**
+   * What they cost, in millionths of the currency. The edge sets it. Absent: they have no price.
+   *
+   * @generated from field: optional int64 cost_micros = 3;
+   */
+  costMicros?: bigint | undefined;
+};
+
+/**
+ * Describes the message gateway.adapter.v1.ToolCalls.
+ * Use `create(ToolCallsSchema)` to create a new message.
+ */
+export declare const ToolCallsSchema: GenMessage<ToolCalls>;
 
 /**
  * Ends a call: the result of the attempt, and the client's error after a failure.

@@ -42,6 +42,13 @@ export declare type Cost = Message<"gateway.admin.v1.Cost"> & {
    * @generated from field: int64 computed_afterwards_micros = 3;
    */
   computedAfterwardsMicros: bigint;
+
+  /**
+   * Calls of server tools in the same row without a price.
+   *
+   * @generated from field: int64 unpriced_calls = 4;
+   */
+  unpricedCalls: bigint;
 };
 
 /**

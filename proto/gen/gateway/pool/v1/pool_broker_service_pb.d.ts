@@ -1210,6 +1210,13 @@ export declare type GatewayFile = Message<"gateway.pool.v1.GatewayFile"> & {
    * @generated from field: string currency = 7;
    */
   currency: string;
+
+  /**
+   * Prices that name a service tier, a speed or a geography.
+   *
+   * @generated from field: repeated gateway.pool.v1.ModelPrice special_prices = 8;
+   */
+  specialPrices: ModelPrice[];
 };
 
 /**
@@ -1267,9 +1274,19 @@ export declare type PriceList = Message<"gateway.pool.v1.PriceList"> & {
   currency: string;
 
   /**
+   * Prices of what a provider serves by default.
+   *
    * @generated from field: repeated gateway.pool.v1.ModelPrice prices = 2;
    */
   prices: ModelPrice[];
+
+  /**
+   * Prices that name a service tier, a speed or a geography. Apart from the others, so that an edge
+   * of an older release does not take them for the usual prices.
+   *
+   * @generated from field: repeated gateway.pool.v1.ModelPrice special_prices = 3;
+   */
+  specialPrices: ModelPrice[];
 };
 
 /**
@@ -1315,7 +1332,8 @@ export declare type ModelPrice = Message<"gateway.pool.v1.ModelPrice"> & {
   fromDay: string;
 
   /**
-   * Input that is written to the provider's cache for five minutes, and for an hour.
+   * Input that is written to the provider's cache: for the shorter lifetime that it offers (five
+   * minutes, or thirty), and for the longer one (an hour, or twelve).
    *
    * @generated from field: int64 cache_write_5m_micros = 6;
    */
@@ -1332,6 +1350,31 @@ export declare type ModelPrice = Message<"gateway.pool.v1.ModelPrice"> & {
    * @generated from field: gateway.pool.v1.PriceTier above = 8;
    */
   above?: PriceTier | undefined;
+
+  /**
+   * What an answer must say that it was served by, in its own words: "priority", "fast", "us".
+   * Empty: the provider's default.
+   *
+   * @generated from field: string service_tier = 9;
+   */
+  serviceTier: string;
+
+  /**
+   * @generated from field: string speed = 10;
+   */
+  speed: string;
+
+  /**
+   * @generated from field: string geography = 11;
+   */
+  geography: string;
+
+  /**
+   * Fees of calls of server tools. A tool that is not in the list has no price.
+   *
+   * @generated from field: repeated gateway.pool.v1.ToolFee tool_fees = 12;
+   */
+  toolFees: ToolFee[];
 };
 
 /**
@@ -1339,6 +1382,31 @@ export declare type ModelPrice = Message<"gateway.pool.v1.ModelPrice"> & {
  * Use `create(ModelPriceSchema)` to create a new message.
  */
 export declare const ModelPriceSchema: GenMessage<ModelPrice>;
+
+/**
+ * The fee of one call of a server tool, in millionths of the currency.
+ *
+ * @generated from message gateway.pool.v1.ToolFee
+ */
+export declare type ToolFee = Message<"gateway.pool.v1.ToolFee"> & {
+  /**
+   * "web_search"
+   *
+   * @generated from field: string tool = 1;
+   */
+  tool: string;
+
+  /**
+   * @generated from field: int64 micros = 2;
+   */
+  micros: bigint;
+};
+
+/**
+ * Describes the message gateway.pool.v1.ToolFee.
+ * Use `create(ToolFeeSchema)` to create a new message.
+ */
+export declare const ToolFeeSchema: GenMessage<ToolFee>;
 
 /**
  * The rates of a request with more input tokens than this, for all of its tokens.

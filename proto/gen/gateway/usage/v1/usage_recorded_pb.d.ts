@@ -5,6 +5,7 @@
 import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import type { UsagePart } from "../../adapter/v1/adapter_service_pb.js";
 
 /**
  * Describes the file gateway/usage/v1/usage_recorded.proto.
@@ -131,8 +132,8 @@ export declare type UsageRecorded = Message<"gateway.usage.v1.UsageRecorded"> & 
   groupId: string;
 
   /**
-   * Parts of input_tokens that were written to the provider's cache for five minutes, and for an
-   * hour.
+   * Parts of input_tokens that were written to the provider's cache, for the shorter lifetime that
+   * it offers and for the longer one.
    *
    * @generated from field: int64 cache_write_5m_tokens = 18;
    */
@@ -144,12 +145,20 @@ export declare type UsageRecorded = Message<"gateway.usage.v1.UsageRecorded"> & 
   cacheWrite1hTokens: bigint;
 
   /**
-   * What it cost at the price of its admission, in millionths of the currency. Absent: the model
-   * had no price.
+   * What it cost at the price of its admission, in millionths of the currency: the sum of what has
+   * a price. Absent: nothing of it had one.
    *
    * @generated from field: optional int64 cost_micros = 20;
    */
   costMicros?: bigint | undefined;
+
+  /**
+   * The parts that were priced by themselves, passes of one kind and model together. Empty: it was
+   * one part, of the model above, as the provider serves it by default.
+   *
+   * @generated from field: repeated gateway.adapter.v1.UsagePart parts = 21;
+   */
+  parts: UsagePart[];
 };
 
 /**

@@ -105,8 +105,8 @@ export declare type UsageTotals = Message<"gateway.usage.v1.UsageTotals"> & {
   outputTokens: bigint;
 
   /**
-   * Parts of input_tokens that were written to a provider's cache for five minutes, and for an
-   * hour.
+   * Parts of input_tokens that were written to a provider's cache, for the shorter lifetime that it
+   * offers and for the longer one.
    *
    * @generated from field: int64 cache_write_5m_tokens = 5;
    */
@@ -125,11 +125,25 @@ export declare type UsageTotals = Message<"gateway.usage.v1.UsageTotals"> & {
   costMicros: bigint;
 
   /**
-   * The tokens of these requests. The others had no price, or were recorded by an older release.
+   * The tokens of requests whose cost was decided at their admission. The others had no price, or
+   * were recorded by an older release.
    *
    * @generated from field: gateway.usage.v1.CostedTokens costed = 8;
    */
   costed?: CostedTokens | undefined;
+
+  /**
+   * Tokens and calls of server tools of these requests that had no price as they were served: in a
+   * service tier, for instance. The cost does not cover them.
+   *
+   * @generated from field: int64 unpriced_tokens = 9;
+   */
+  unpricedTokens: bigint;
+
+  /**
+   * @generated from field: int64 unpriced_calls = 10;
+   */
+  unpricedCalls: bigint;
 };
 
 /**
