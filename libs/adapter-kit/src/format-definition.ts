@@ -97,7 +97,7 @@ export interface ClientRequest {
   readonly lease: Lease;
   /** The client's decoded body. */
   readonly body: BufferList;
-  /** The positions of the body's top-level members if the caller knows them; otherwise empty. */
+  /** The positions of the body's top-level members; empty for a body that is parsed as a whole. */
   readonly members: readonly JsonMember[];
   readonly forwardHeaders: Readonly<Record<string, string>>;
   readonly affinityKey: string;
@@ -121,7 +121,7 @@ export interface PreparedCall {
    * account; undefined when there is nothing to leave out. Called at most once per attempt, before
    * the first content.
    */
-  readonly amend?: (failure: AttemptFailure) => PreparedCall | undefined;
+  readonly amend?: (failure: AttemptFailure) => Promise<PreparedCall | undefined> | PreparedCall | undefined;
 }
 
 /** Converts the provider's bytes to the client's. Used for a single attempt. */

@@ -1,7 +1,7 @@
 import { BufferList, JsonScanner } from '@gateway/json';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { lastReasoningAfter, lastReasoningIn, reasoningDigest } from './encrypted-reasoning.ts';
+import { lastReasoningIn, reasoningAt, reasoningDigest, reasoningStrings } from './encrypted-reasoning.ts';
 
 const reasoning = (letter: string) => `gAAAAA${letter.repeat(90)}==`;
 const find = (value: unknown, spaces?: number) =>
@@ -43,9 +43,16 @@ describe('the last encrypted reasoning', () => {
     ).toBe(reasoningDigest(reasoning('a')));
   });
 
-  it('is given up in a body that only pretends to have many', () => {
+  it('is found in a body that only pretends to have many', () => {
     const pretended = Array.from({ length: 1_000 }, () => ({ encrypted_content: null }));
-    expect(find([{ encrypted_content: reasoning('a') }, ...pretended])).toBeUndefined();
+    expect(find([{ encrypted_content: reasoning('a') }, ...pretended])).toBe(reasoningDigest(reasoning('a')));
+  });
+
+  it('is not there with a text that takes long to digest, and that an answer does not announce either', () => {
+    const long = 'a'.repeat(1024 * 1024 + 1);
+    expect(find({ encrypted_content: long })).toBeUndefined();
+    expect(reasoningDigest(long)).toBeUndefined();
+    expect(find({ encrypted_content: long.slice(1) })).toBe(reasoningDigest(long.slice(1)));
   });
 
   it('takes a cut text for none', () => {
@@ -54,21 +61,21 @@ describe('the last encrypted reasoning', () => {
     ).toBeUndefined();
   });
 
-  it('is the one behind the last of the keys that were tracked while the text was read', () => {
+  it('is the one that was tracked while the text was read', () => {
     const value = fc.oneof(fc.constantFrom(reasoning('a'), reasoning('b'), 'short', '', null), fc.nat());
     const key = fc.constantFrom('signature', 'arguments', 'signatur', 'text');
     const body = fc.array(fc.tuple(key, value).map(([name, each]) => ({ [name]: [each], inner: { [name]: each } })));
     fc.assert(
       fc.property(body, fc.nat(3), fc.integer({ min: 1, max: 200 }), (turns, spaces, chunkBytes) => {
         const json = Buffer.from(JSON.stringify({ turns }, undefined, spaces));
-        const scanner = new JsonScanner({ trackedKey: 'signature' });
+        const scanner = new JsonScanner({ tracked: reasoningStrings('signature') });
         const chunks: Buffer[] = [];
         for (let start = 0; start < json.length; start += chunkBytes) {
           chunks.push(Buffer.from(json.subarray(start, start + chunkBytes)));
         }
         for (const chunk of chunks) scanner.push(chunk);
         scanner.end();
-        const found = lastReasoningAfter(new BufferList(chunks), scanner.trackedKeyEnds);
+        const found = reasoningAt(new BufferList(chunks), scanner.trackedString);
         expect(found).toBe(lastReasoningIn(json, 'signature'));
       }),
     );

@@ -1,1 +1,1 @@
-export { lastReasoningAfter, lastReasoningIn, type ReasoningMember, reasoningDigest } from './encrypted-reasoning.ts';
+export * from './encrypted-reasoning.ts';

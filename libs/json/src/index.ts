@@ -2,3 +2,4 @@ export * from './buffer-list.ts';
 export * from './json-body.ts';
 export { type JsonMember, JsonScanner, type ScannerOptions } from './json-scanner.ts';
 export * from './json-value.ts';
+export type { ByteRange, TrackedStringOptions } from './tracked-string.ts';

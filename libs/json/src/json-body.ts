@@ -1,6 +1,8 @@
 import { GatewayError } from '@gateway/errors';
+import { EventLoopYield } from '@gateway/time';
 import { BufferList } from './buffer-list.ts';
 import { type JsonMember, JsonScanner, type ScannerOptions } from './json-scanner.ts';
+import type { ByteRange } from './tracked-string.ts';
 
 /** A member of the top-level object with its key decoded, as JSON.parse would return it. */
 export interface NamedJsonMember extends JsonMember {
@@ -11,8 +13,10 @@ export interface NamedJsonMember extends JsonMember {
 export interface ScannedJson {
   readonly topLevelIsObject: boolean;
   readonly members: readonly JsonMember[];
-  /** See `JsonScanner`; absent when no key was tracked. */
-  readonly trackedKeyEnds?: readonly number[];
+  /** See `JsonScanner`. */
+  readonly trackedString?: ByteRange | undefined;
+  /** See `JsonScanner`; absent when it is unknown. */
+  readonly tokens?: number;
 }
 
 /**
@@ -44,16 +48,18 @@ export class JsonBody {
    * written.
    */
   readonly members: readonly JsonMember[];
-  /** The offsets at which the tracked key ends, at any depth. */
-  readonly trackedKeyEnds: readonly number[];
+  readonly trackedString: ByteRange | undefined;
+  /** The number of values and keys in the text; 0 when it is unknown. */
+  readonly tokens: number;
   #namedMembers: readonly NamedJsonMember[] | undefined;
 
   /** Throws `invalid_request` when the value is not an object. */
-  constructor(source: BufferList, { topLevelIsObject, members, trackedKeyEnds = [] }: ScannedJson) {
+  constructor(source: BufferList, { topLevelIsObject, members, trackedString, tokens = 0 }: ScannedJson) {
     if (!topLevelIsObject) throw new GatewayError('invalid_request', 'The body must be a JSON object.');
     this.source = source;
     this.members = members;
-    this.trackedKeyEnds = trackedKeyEnds;
+    this.trackedString = trackedString;
+    this.tokens = tokens;
   }
 
   /** The whole text; copies when it arrived in several chunks. */
@@ -61,10 +67,10 @@ export class JsonBody {
     return this.source.whole();
   }
 
-  /** The members with their keys. */
+  /** The members with their keys. A key that is longer than any known one is empty. */
   get namedMembers(): readonly NamedJsonMember[] {
     this.#namedMembers ??= this.members.map(({ keyStart, keyEnd, valueStart, valueEnd }) => {
-      const key = textOf(this.source.text(keyStart, keyEnd));
+      const key = keyEnd - keyStart > maxKeyBytes ? '' : textOf(this.source.text(keyStart, keyEnd));
       return { key, keyStart, keyEnd, valueStart, valueEnd };
     });
     return this.#namedMembers;
@@ -75,12 +81,22 @@ export class JsonBody {
     return this.namedMembers.findLast((member) => member.key === key);
   }
 
-  /** Parses a top-level value. Undefined when absent. For small values only. */
+  /**
+   * Parses a top-level value. Undefined when absent; of no JSON type when it is larger than any
+   * value that the gateway reads.
+   */
   value(key: string): unknown {
-    const member = this.member(key);
-    return member === undefined ? undefined : JSON.parse(this.source.text(member.valueStart, member.valueEnd));
+    const { valueStart, valueEnd } = this.member(key) ?? {};
+    if (valueStart === undefined || valueEnd === undefined) return undefined;
+    return valueEnd - valueStart > maxValueBytes ? tooLarge : JSON.parse(this.source.text(valueStart, valueEnd));
   }
 }
+
+/** Six times the longest key that the gateway reads, because every character may be an escape. */
+const maxKeyBytes = 256;
+/** Takes about a millisecond to parse. */
+const maxValueBytes = 64 * 1024;
+const tooLarge = Symbol('a value that is too large to be read');
 
 /** Decodes a JSON string. */
 function textOf(quoted: string): string {
@@ -88,12 +104,28 @@ function textOf(quoted: string): string {
 }
 
 /**
- * The elements of an array, each as a view of the array's bytes; empty for any other value. Throws
- * `invalid_json`.
+ * Scans a text of any size, and yields to the event loop while it does. Throws what the scanner
+ * throws.
  */
-export function jsonElements(array: Buffer): readonly Buffer[] {
-  const unbounded = Number.POSITIVE_INFINITY;
-  const bounds = { maxDepth: unbounded, maxTokens: unbounded, maxMembers: unbounded };
-  const { members } = scan(new BufferList([array]), { ...bounds, ofArray: true });
-  return members.map(({ valueStart, valueEnd }) => array.subarray(valueStart, valueEnd));
+export async function scanInTurns(chunks: Iterable<Uint8Array>, options?: ScannerOptions): Promise<JsonScanner> {
+  const scanner = new JsonScanner(options);
+  const yields = new EventLoopYield();
+  for (const chunk of chunks) {
+    for (let at = 0; at < chunk.length; at += bytesPerTurn) {
+      const piece = chunk.subarray(at, at + bytesPerTurn);
+      scanner.push(piece);
+      await yields.spend(piece.length);
+    }
+  }
+  scanner.end();
+  return scanner;
 }
+
+const bytesPerTurn = 64 * 1024;
+
+/** No limits, for a text whose size and grammar are already known. */
+export const unlimited = {
+  maxDepth: Number.POSITIVE_INFINITY,
+  maxTokens: Number.POSITIVE_INFINITY,
+  maxMembers: Number.POSITIVE_INFINITY,
+} as const satisfies ScannerOptions;

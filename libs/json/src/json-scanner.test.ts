@@ -149,6 +149,43 @@ describe('JsonScanner', () => {
     expect(isScanned('{"key":"ab\u007f\u0080"}', 1)).toBe(true);
   });
 
+  it('refuses more than 1 MiB of whitespace in a row, wherever it is and however it arrives', () => {
+    const MiB = 1024 * 1024;
+    const places = [(blanks: string) => `${blanks}{"a":[1,"b"]}`, (blanks: string) => `{${blanks}"a":[1,"b"]}`];
+    places.push(
+      (blanks) => `{"a"${blanks}:[1,"b"]}`,
+      (blanks) => `{"a":${blanks}[1,"b"]}`,
+    );
+    places.push(
+      (blanks) => `{"a":[${blanks}1,"b"]}`,
+      (blanks) => `{"a":[1${blanks},"b"]}`,
+    );
+    places.push(
+      (blanks) => `{"a":[1,${blanks}"b"]}`,
+      (blanks) => `{"a":[123456789,"b"${blanks}]}`,
+    );
+    places.push(
+      (blanks) => `{"a":[1,"b"]${blanks}}`,
+      (blanks) => `{"a":[]${blanks}}`,
+      (blanks) => `{}${blanks}`,
+    );
+    for (const [n, place] of places.entries()) {
+      const blanks = (count: number) =>
+        ' \n\r\t'
+          .slice(n % 4)
+          .padEnd(count, n % 2 === 0 ? ' ' : '\n')
+          .slice(0, count);
+      for (const chunkBytes of [7_777, 65_536, 3 * MiB]) {
+        expect(isScanned(place(blanks(MiB)), chunkBytes)).toBe(true);
+        expect(() => scan(place(blanks(MiB + 1)), chunkBytes)).toThrow(
+          expect.objectContaining({ code: 'invalid_json', message: expect.stringContaining('whitespace') }),
+        );
+      }
+    }
+    expect(isScanned(`{"a":"${' '.repeat(2 * MiB)}"}`, 65_536)).toBe(true);
+    expect(isScanned(`[${`1,${' '.repeat(MiB)}`.repeat(3)}1]`, 65_536)).toBe(true);
+  });
+
   it('takes lone surrogates: escapes are not characters yet', () => {
     expect(isScanned('{"a":"\\ud800"}')).toBe(true);
   });

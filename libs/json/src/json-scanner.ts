@@ -9,7 +9,7 @@ import {
   isWhitespace,
   Utf8Check,
 } from './string-bytes.ts';
-import { TrackedKeys } from './tracked-keys.ts';
+import { type ByteRange, TrackedString, type TrackedStringOptions } from './tracked-string.ts';
 
 export interface ScannerOptions {
   /** The maximum depth of nested arrays and objects; default 256. */
@@ -24,11 +24,8 @@ export interface ScannerOptions {
    * kept.
    */
   readonly maxMembers?: number;
-  /**
-   * A key whose positions are kept, see `trackedKeyEnds`. It consists of ASCII characters, and is
-   * found where it is written without escapes.
-   */
-  readonly trackedKey?: string | undefined;
+  /** Which strings to look for; see `trackedString`. */
+  readonly tracked?: TrackedStringOptions | undefined;
   /** Keeps the elements of a top-level array instead of the members of an object. */
   readonly ofArray?: boolean;
 }
@@ -65,8 +62,8 @@ type State = (typeof State)[keyof typeof State];
  * Validates the grammar of a JSON text while its bytes arrive, and keeps the positions of its
  * top-level members. Memory does not grow with the text, because no value is built.
  *
- * Throws `invalid_json` as soon as the text can't be JSON in UTF-8, and `invalid_request` when it
- * is nested too deeply or has too many values.
+ * Throws `invalid_json` as soon as the text can't be JSON in UTF-8 or has too much whitespace in a
+ * row, and `invalid_request` when it is nested too deeply or has too many values.
  */
 export class JsonScanner {
   readonly members: JsonMember[] = [];
@@ -75,7 +72,7 @@ export class JsonScanner {
   readonly #maxDepth: number;
   readonly #maxTokens: number;
   readonly #maxMembers: number;
-  readonly #tracked: TrackedKeys | undefined;
+  readonly #tracked: TrackedString | undefined;
   readonly #ofArray: boolean;
   /** By depth: true if the open container is an object, false for an array. */
   readonly #isObject: boolean[] = [];
@@ -84,6 +81,8 @@ export class JsonScanner {
   #state: State = State.value;
   /** Offset of the first byte of the current chunk in the whole text. */
   #base = 0;
+  /** Offset after the last byte that is not whitespace between tokens. */
+  #tokenEnd = 0;
   #stringIsKey = false;
   #unicodeLeft = 0;
   /**
@@ -100,20 +99,22 @@ export class JsonScanner {
   readonly #utf8 = new Utf8Check();
 
   constructor(options: ScannerOptions = {}) {
-    const { maxDepth = 256, maxTokens = 250_000, maxMembers = 10_000, trackedKey, ofArray = false } = options;
-    this.#tracked = trackedKey === undefined ? undefined : new TrackedKeys(trackedKey);
+    const { maxDepth = 256, maxTokens = 250_000, maxMembers = 10_000, tracked, ofArray = false } = options;
+    this.#tracked = tracked === undefined ? undefined : new TrackedString(tracked);
     this.#ofArray = ofArray;
     this.#maxDepth = maxDepth;
     this.#maxTokens = maxTokens;
     this.#maxMembers = maxMembers;
   }
 
-  /**
-   * The offsets at which the tracked key ends, at any depth: only the last ones, in the order of
-   * the text.
-   */
-  get trackedKeyEnds(): readonly number[] {
-    return this.#tracked?.ends ?? [];
+  /** Where the last tracked string so far is, without its quotes; undefined when there is none. */
+  get trackedString(): ByteRange | undefined {
+    return this.#tracked?.latest;
+  }
+
+  /** The number of values and keys so far. */
+  get tokens(): number {
+    return this.#tokens;
   }
 
   push(bytes: Uint8Array): void {
@@ -143,8 +144,21 @@ export class JsonScanner {
    * further digits of a number.
    */
   #endOfRun(text: DataView, from: number): number {
-    if (this.#state <= State.commaOrEnd || this.#state === State.done) return endOfWhitespace(text, from);
-    return this.#state === State.scalar && this.#digitsInRow > 2 ? endOfDigits(text, from) : from;
+    if (this.#state <= State.commaOrEnd || this.#state === State.done) return this.#endOfBlanks(text, from);
+    if (this.#state !== State.scalar || this.#digitsInRow <= 2) return from;
+    const end = endOfDigits(text, from);
+    this.#tokenEnd = this.#base + end;
+    return end;
+  }
+
+  /** Nobody writes so much whitespace, which costs time and is compressed to nearly nothing. */
+  #endOfBlanks(text: DataView, from: number): number {
+    const end = endOfWhitespace(text, from);
+    if (this.#base + end - this.#tokenEnd > maxBlankBytes) {
+      const problem = `more than ${maxBlankBytes} bytes of whitespace in a row`;
+      throw new GatewayError('invalid_json', `The body has ${problem} (at byte ${this.#base + end}).`);
+    }
+    return end;
   }
 
   /**
@@ -153,6 +167,7 @@ export class JsonScanner {
    */
   #skipString(bytes: Uint8Array, text: DataView, from: number): number {
     let at = endOfPlain(text, from);
+    if (bytes[at] === backslash) this.#tracked?.onEscape();
     // Texts are full of escapes. An invalid escape, or one that the end of the chunk cuts, is
     // processed byte by byte.
     for (let length = escapeLength(bytes, at); length > 0; length = escapeLength(bytes, at)) {
@@ -168,6 +183,7 @@ export class JsonScanner {
 
   #step(byte: number, offset: number): void {
     if (isWhitespace[byte] === 1 && this.#skipsWhitespace(offset)) return;
+    this.#tokenEnd = offset + 1;
     switch (this.#state) {
       case State.value:
         return this.#beginValue(byte, offset);
@@ -201,6 +217,7 @@ export class JsonScanner {
   #beginValue(byte: number, offset: number): void {
     this.#countToken();
     if (this.#depth === 1) this.#valueStart = offset;
+    this.#tracked?.onValue(byte === quote, offset);
     if (byte === quote) {
       this.#stringIsKey = false;
       this.#state = State.string;
@@ -238,7 +255,11 @@ export class JsonScanner {
   }
 
   #endString(end: number): void {
-    if (!this.#stringIsKey) return this.#endValue(end);
+    this.#tokenEnd = end;
+    if (!this.#stringIsKey) {
+      this.#tracked?.onStringEnd(end - 1);
+      return this.#endValue(end);
+    }
     if (this.#depth === 1) this.#keyEnd = end;
     this.#tracked?.onKey(this.#latestKeyStart, end);
     this.#state = State.colon;
@@ -323,6 +344,8 @@ const openBracket = 0x5b;
 const comma = 0x2c;
 const closeBrace = 0x7d;
 const closeBracket = 0x5d;
+
+const maxBlankBytes = 1024 * 1024;
 
 const words = ['true', 'false', 'null'];
 const wholeNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;

@@ -17,13 +17,13 @@ async function countIterations(work: () => Promise<void>): Promise<number> {
 
 it('lets a small body pass at once', async () => {
   const bulk = new EventLoopYield();
-  expect(await countIterations(() => bulk.spend(200 * KiB))).toBe(0);
+  expect(await countIterations(() => bulk.spend(50 * KiB))).toBe(0);
 });
 
-it('yields to the event loop after every 256 KiB of a body', async () => {
+it('yields to the event loop after every 64 KiB of a body', async () => {
   const bulk = new EventLoopYield();
   const handle = async () => {
-    for (let kibibytes = 0; kibibytes < 1_024; kibibytes += 64) await bulk.spend(64 * KiB);
+    for (let kibibytes = 0; kibibytes < 256; kibibytes += 16) await bulk.spend(16 * KiB);
   };
   expect(await countIterations(handle)).toBe(4);
 });

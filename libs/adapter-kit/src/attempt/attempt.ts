@@ -61,7 +61,7 @@ export async function* attemptFrames(
       for (const frame of attempt.conclude()) yield frame;
       return;
     }
-    const call = attempt.amendedCall(state);
+    const call = await attempt.amendedCall(state);
     const usage = call === undefined ? attempt.lastUsage(state) : attempt.amend(call, state);
     if (usage !== undefined) yield usage;
     if (call === undefined) {
@@ -208,7 +208,7 @@ class Attempt implements Disposable {
    * The call without what the provider refuses, if the request can do without it: at most once, and
    * only before the first content.
    */
-  amendedCall(failure: AttemptFailure): PreparedCall | undefined {
+  async amendedCall(failure: AttemptFailure): Promise<PreparedCall | undefined> {
     return this.#frames.hasHead || this.#amended !== '' ? undefined : this.#call.amend?.(failure);
   }
 

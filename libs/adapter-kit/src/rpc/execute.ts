@@ -1,6 +1,6 @@
 import { GatewayError } from '@gateway/errors';
-import { BufferList } from '@gateway/json';
-import type { Dialect, ExecuteHead } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import { BufferList, scanInTurns } from '@gateway/json';
+import { Dialect, type ExecuteHead } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import type { CallContext } from '@gateway/rpc';
 import type { AdapterContext } from '../adapter-context.ts';
 import { type AttemptedRequest, attemptFrames } from '../attempt/attempt.ts';
@@ -26,35 +26,39 @@ async function prepare(
   frames: AsyncIterable<RequestFrame>,
   signal: AbortSignal,
 ): Promise<AttemptedRequest> {
-  const { dialect, request } = await readClientRequest(frames, context);
+  const { dialect, request, bodyValues } = await readClientRequest(frames, context);
   const translator = context.format.translators.get(dialect);
   if (translator === undefined) {
     throw new GatewayError('model_not_found', 'The model is not offered on this endpoint.');
   }
   const { requestId, lease, body } = request;
   const { passesErrorsOn = false } = translator;
-  const translated = await translate(context, request, translator, signal);
+  const isSmall = body.length < context.config.translationWorkerMinBytes && bodyValues < maxValuesHere;
+  const translated = await translate(isSmall ? undefined : context.translations, request, translator, signal);
   return { requestId, lease, bodyBytes: body.length, passesErrorsOn, ...translated };
 }
 
 type Translated = Pick<AttemptedRequest, 'prepared' | 'estimatedTokens'>;
 
-/** A large request is translated in another thread. */
+/** Translates in another thread if there are any. */
 async function translate(
-  { translations, config }: AdapterContext,
+  threads: AdapterContext['translations'],
   request: ClientRequest,
   { prepare, toCall }: Translator,
   signal: AbortSignal,
 ): Promise<Translated> {
   const { body, lease, affinityKey } = request;
-  if (translations === undefined || toCall === undefined || body.length < config.translationWorkerMinBytes) {
-    return { prepared: prepare(request), estimatedTokens: estimateInputTokens(body) };
+  if (threads === undefined || toCall === undefined) {
+    return { prepared: prepare(request), estimatedTokens: await estimateInputTokens(body) };
   }
   const { model, defaultEffort, traits } = lease;
   const plain = { affinityKey, lease: { model, defaultEffort, traits } };
-  const translated = await translations.translate(body.chunks, plain, signal);
+  const translated = await threads.translate(body.chunks, plain, signal);
   return { prepared: toCall(request, translated), estimatedTokens: translated.estimatedTokens };
 }
+
+/** A request with more values is translated in another thread, however small it is. */
+const maxValuesHere = 5_000;
 
 /** A frame of Execute or CountTokens. */
 interface RequestFrame {
@@ -69,7 +73,7 @@ interface RequestFrame {
 export async function readClientRequest(
   frames: AsyncIterable<RequestFrame>,
   { clock, config }: AdapterContext,
-): Promise<{ readonly dialect: Dialect; readonly request: ClientRequest }> {
+): Promise<{ readonly dialect: Dialect; readonly request: ClientRequest; readonly bodyValues: number }> {
   const nowMs = clock.nowMs();
   const pieces: Uint8Array[] = [];
   let head: ExecuteHead | undefined;
@@ -83,11 +87,14 @@ export async function readClientRequest(
   if (head?.lease === undefined) {
     throw new GatewayError('invalid_request', 'The first frame must contain a head and a lease.');
   }
-  const { dialect, requestId, lease, members, forwardHeaders, affinityKey } = head;
+  const { dialect, requestId, lease, forwardHeaders, affinityKey, bodyValues } = head;
   const { maxAnswerBytes, maxEventBytes } = config;
   const bounds = { maxAnswerBytes, maxEventBytes };
   const body = new BufferList(pieces);
-  return { dialect, request: { requestId, lease, body, members, forwardHeaders, affinityKey, nowMs, ...bounds } };
+  const isParsedWhole = dialect === Dialect.CHAT_COMPLETIONS;
+  const members = isParsedWhole || head.members.length > 0 ? head.members : (await scanInTurns(body.chunks)).members;
+  const request = { requestId, lease, body, members, forwardHeaders, affinityKey, nowMs, ...bounds };
+  return { dialect, request, bodyValues };
 }
 
 /** The largest body that any endpoint accepts. @see spec "Size limits" */

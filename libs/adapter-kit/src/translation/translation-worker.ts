@@ -11,10 +11,10 @@ import type { TranslateChat, TranslationReply, TranslationTask } from './transla
  * request to the provider's format. A fault of the translation is thrown with its name only,
  * because its message may contain the client's text.
  */
-export function translationWorker(translate: TranslateChat): (task: TranslationTask) => object {
+export function translationWorker(translate: TranslateChat): (task: TranslationTask) => Promise<object> {
   yieldToEventLoops();
-  return (task) => {
-    const reply = answer(translate, task);
+  return async (task) => {
+    const reply = await answer(translate, task);
     const transferred = 'body' in reply ? [reply.body.buffer] : [];
     return move({ [transferableSymbol]: transferred, [valueSymbol]: reply });
   };
@@ -29,10 +29,10 @@ function yieldToEventLoops(): void {
   if (platform === 'linux') setPriority(constants.priority.PRIORITY_LOW);
 }
 
-function answer(translate: TranslateChat, { body, context }: TranslationTask): TranslationReply {
+async function answer(translate: TranslateChat, { body, context }: TranslationTask): Promise<TranslationReply> {
   try {
     const { body: text, answer: plan } = translate(body, context);
-    const estimatedTokens = estimateInputTokens(new BufferList([body]));
+    const estimatedTokens = await estimateInputTokens(new BufferList([body]));
     return { body: new TextEncoder().encode(text), answer: plan, estimatedTokens };
   } catch (thrown) {
     if (thrown instanceof GatewayError) return { refusedFor: thrown.code, message: thrown.message };

@@ -1,6 +1,7 @@
 import { addAbortListener } from 'node:events';
 import { GatewayError } from '@gateway/errors';
-import { cancelTimer, monotonicMs, startTimer } from '@gateway/time';
+import { cancelTimer, monotonicMs, sleep, startTimer } from '@gateway/time';
+import { ExpansionAllowance } from './expansion-allowance.ts';
 import { type Waiter, WaitingRequests } from './waiting-requests.ts';
 
 export interface BodyMemoryOptions {
@@ -28,6 +29,7 @@ export class BodyMemory {
   #waiting = 0;
   readonly #forRoom = new WaitingRequests((waiter) => this.#isWithinShare(waiter));
   readonly #decoding = new Map<string, Decoding>();
+  readonly #expansion = new ExpansionAllowance();
 
   constructor({ limitBytes, largestBodyBytes, waitMs }: BodyMemoryOptions) {
     this.limitBytes = Math.max(limitBytes, largestBodyBytes);
@@ -59,6 +61,14 @@ export class BodyMemory {
     const fitsAtOnce = this.#forRoom.isEmpty && this.#fits({ tokenId: owner.tokenId, bytes });
     if (fitsAtOnce) this.#count(allocation, bytes);
     else await this.#wait(owner, bytes, this.#forRoom, owner.client, () => this.#count(allocation, bytes));
+  }
+
+  /** @see BodyAllocation.expand */
+  async expand(owner: MemoryOwner, bytes: number, signal: AbortSignal): Promise<void> {
+    const waitMs = this.#expansion.take(owner.tokenId, bytes, this.#waitMs - owner.waitedMs);
+    if (waitMs === 0) return;
+    owner.waitedMs += waitMs;
+    await sleep(waitMs, { signal: AbortSignal.any([signal, owner.client]) });
   }
 
   giveBack(allocation: BodyAllocation): void {
@@ -216,6 +226,14 @@ export class BodyAllocation implements Disposable {
    */
   decodingPermit(signal: AbortSignal): Promise<Disposable> {
     return this.#memory.decodingPermit(this.owner, signal);
+  }
+
+  /**
+   * Resolves when the token may decode this many bytes more than its upload justifies. Throws
+   * `providers_unavailable` when it can't for too long.
+   */
+  expand(bytes: number, signal: AbortSignal): Promise<void> {
+    return this.#memory.expand(this.owner, bytes, signal);
   }
 
   /** Keeps a copy of the bytes. `maxBytes`: the maximum length of the body. */

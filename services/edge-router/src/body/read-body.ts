@@ -2,12 +2,13 @@ import { addAbortListener } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { GatewayError } from '@gateway/errors';
-import { BufferList, JsonBody, JsonScanner } from '@gateway/json';
+import { BufferList, JsonBody, JsonScanner, type TrackedStringOptions } from '@gateway/json';
 import { cancelTimer, EventLoopYield, monotonicMs, startImmediate, startTimer, type Timer } from '@gateway/time';
 import type { EdgeRouterConfig } from '../config.ts';
 import { HttpFault } from '../errors/render-error.ts';
 import type { BodyAllocation } from './body-memory.ts';
 import { decoders, type Encoding, encodingNames, isEncoding, largestDecoderBytes } from './decoders.ts';
+import { freeDecodedBytes } from './expansion-allowance.ts';
 
 /** The bodies that an endpoint accepts. */
 export interface BodyLimits {
@@ -36,12 +37,16 @@ export interface BodyRules extends BodyLimits {
  * Reads and checks a JSON body: encoding, size, decoding, grammar, in this order. Memory is
  * reserved as bytes arrive. A body is refused as soon as it is certain to be too large, before the
  * upload ends. A client that sent `Expect: 100-continue` gets `100 Continue` only here. The
- * positions of `trackedKey` are recorded: see `JsonBody.trackedKeyEnds`. Throws
+ * last of the `tracked` strings is recorded: see `JsonBody.trackedString`. Throws
  * `unsupported_encoding`, `body_too_large`, `providers_unavailable`, `invalid_body`,
  * `invalid_json`, `invalid_request`, and a status 408 for an upload that is too slow.
  * @see spec "Size limits"
  */
-export async function readBody(request: IncomingMessage, rules: BodyRules, trackedKey?: string): Promise<JsonBody> {
+export async function readBody(
+  request: IncomingMessage,
+  rules: BodyRules,
+  tracked?: TrackedStringOptions,
+): Promise<JsonBody> {
   const { limitBytes, acceptsCompression, pace, allocation } = rules;
   const encoding = encodingOf(request, acceptsCompression);
   const isEncoded = encoding !== 'identity';
@@ -51,12 +56,12 @@ export async function readBody(request: IncomingMessage, rules: BodyRules, track
   inviteUpload(request);
   // If the size is known from the start, the body can't turn out to be too large.
   const exactBytes = isEncoded || declared === undefined ? undefined : Number(declared);
-  const hasArrived = exactBytes === request.readableLength && !request.destroyed;
+  const hasArrived = exactBytes === request.readableLength && exactBytes <= pieceBytes && !request.destroyed;
   const whole: Buffer | null = hasArrived ? request.read(exactBytes) : null;
-  if (whole !== null) return readAtOnce(whole, allocation, trackedKey);
+  if (whole !== null) return readAtOnce(whole, allocation, tracked);
   const stop = exactBytes === undefined ? new AbortController() : undefined;
   const pieces = isEncoded ? decodeUpload(request, rules, encoding, stop) : receiveUpload(request, pace, stop?.signal);
-  const scanner = new JsonScanner({ trackedKey });
+  const scanner = new JsonScanner({ tracked });
   const yields = new EventLoopYield();
   let size = 0;
   let badJson: unknown;
@@ -90,13 +95,16 @@ export async function readBody(request: IncomingMessage, rules: BodyRules, track
 }
 
 /** Reads a body that has already arrived, as small ones usually have. */
-async function readAtOnce(body: Buffer, allocation: BodyAllocation, trackedKey?: string): Promise<JsonBody> {
-  const scanner = new JsonScanner({ trackedKey });
+async function readAtOnce(body: Buffer, allocation: BodyAllocation, tracked?: TrackedStringOptions): Promise<JsonBody> {
+  const scanner = new JsonScanner({ tracked });
   scanner.push(body);
   scanner.end();
   await allocation.add(body, body.length);
   return new JsonBody(new BufferList(allocation.pieces), scanner);
 }
+
+/** What is checked before the event loop turns to other work. */
+const pieceBytes = 64 * 1024;
 
 /** How long an upload may continue after it proved not to be JSON. */
 const badJsonPatienceMs = 2_000;
@@ -162,8 +170,8 @@ export async function* decodeUpload(
   const first = await upload.next();
   if (first.done === true)
     throw new GatewayError('invalid_body', 'The body is empty, which is not valid in any encoding.');
+  let size = 0;
   async function* permitted(): AsyncGenerator<Buffer> {
-    let size = 0;
     for (let next: IteratorResult<Buffer> = first; next.done !== true; next = await upload.next()) {
       size += next.value.length;
       if (size > encodedLimitBytes(limitBytes)) throw tooLarge(limitBytes);
@@ -177,8 +185,14 @@ export async function* decodeUpload(
   const decoder = open();
   // If it fails, the decoder fails, and so does the loop below.
   const feeding = pipeline(permitted(), decoder).catch(() => undefined);
+  let decodedBytes = 0;
+  let paidBytes = 0;
   try {
     for await (const piece of decoder) {
+      decodedBytes += piece.length;
+      const owedBytes = decodedBytes - freeDecodedBytes(size) - paidBytes;
+      if (owedBytes > 0) await allocation.expand(owedBytes, stop.signal);
+      paidBytes += Math.max(0, owedBytes);
       const growth = Math.min(piece.length, fixedBytes + growingBytes - memory.bytes);
       if (growth > 0) await memory.take(growth);
       yield piece;
@@ -225,7 +239,8 @@ export async function* receiveUpload(
   try {
     for (;;) {
       waitingSinceMs ??= monotonicMs();
-      const chunk: Buffer | null = request.destroyed ? null : request.read();
+      const isLong = request.readableLength > pieceBytes;
+      const chunk: Buffer | null = request.destroyed ? null : request.read(isLong ? pieceBytes : undefined);
       if (chunk === null) {
         if (request.readableEnded) return;
         if (request.destroyed) fail(brokenOff());

@@ -1,4 +1,4 @@
-import { reasoningDigest } from '@gateway/encrypted-reasoning';
+import { reasoningDigest, reasoningStrings } from '@gateway/encrypted-reasoning';
 import { BufferList, JsonBody, JsonScanner } from '@gateway/json';
 import { describe, expect, it } from 'vitest';
 import { relayAffinity } from './affinity.ts';
@@ -9,13 +9,16 @@ const affinityOf = (body: object, { tokenId = 'token', sessionKey = '' } = {}) =
 
 function read(text: string): JsonBody {
   const bytes = Buffer.from(text);
-  const scanner = new JsonScanner({ trackedKey: 'encrypted_content' });
+  const scanner = new JsonScanner({ tracked: reasoningStrings('encrypted_content') });
   scanner.push(bytes);
   scanner.end();
   return new JsonBody(new BufferList([bytes]), scanner);
 }
 const carrying = (letter: string) => ({ input: [{ type: 'reasoning', encrypted_content: encrypted(letter) }] });
-const answerWith = (letter: string) => ({ answerId: 'resp_1', encryptedReasoning: reasoningDigest(encrypted(letter)) });
+const answerWith = (letter: string) => ({
+  answerId: 'resp_1',
+  encryptedReasoning: reasoningDigest(encrypted(letter)) ?? '',
+});
 
 describe('a relayed conversation', () => {
   it('that names a session is kept by it, whatever it brings along', async () => {

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { lastReasoningAfter } from '@gateway/encrypted-reasoning';
+import { reasoningAt } from '@gateway/encrypted-reasoning';
 import type { JsonBody } from '@gateway/json';
 import { scopedKey } from '@gateway/tokens';
 
@@ -34,13 +34,13 @@ export interface AnswerNames {
 /**
  * A session stays on its account. A conversation without one has an empty `sessionKey`, and follows
  * the encrypted reasoning that it contains, because another account may be unable to read it. Only
- * then is an answer's reasoning remembered. `body` must have been read with the dialect's key of
- * encrypted reasoning tracked.
+ * then is an answer's reasoning remembered. `body` must have been read with the dialect's
+ * `reasoningStrings` tracked.
  */
 export function relayAffinity(tokenId: string, sessionKey: string, body: JsonBody): Affinity {
   if (sessionKey !== '') return { affinityKey: sessionKey };
   const reasoningKey = (digest: string) => scopedKey(tokenId, `reasoning\n${digest}`);
-  const last = lastReasoningAfter(body.source, body.trackedKeyEnds);
+  const last = reasoningAt(body.source, body.trackedString);
   return {
     affinityKey: last === undefined ? '' : reasoningKey(last),
     answerKeysOf: ({ encryptedReasoning }) => (encryptedReasoning === '' ? [] : [reasoningKey(encryptedReasoning)]),

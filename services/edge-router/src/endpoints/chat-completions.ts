@@ -28,14 +28,17 @@ export async function chatCompletions(request: AdmittedRequest, peers: EndpointP
 
 /**
  * The target of a chat request. It reads nothing else, because the adapter parses the body anyway.
- * Throws the error in the request when it names no model.
+ * Throws `invalid_request` when it names no model.
  */
 export function chatTarget(
   body: JsonBody,
   given = body.value('model'),
 ): { model: string; promptCacheKey: string | undefined } {
   const model = asString(given);
-  if (model === undefined || model === '') return parseChatRequest(body.bytes);
+  if (model === undefined || model === '') {
+    const problem = given === undefined || given === null ? 'is required' : 'must be a non-empty string';
+    throw chatFault(body) ?? new GatewayError('invalid_request', `model ${problem}`);
+  }
   return { model, promptCacheKey: asString(body.value('prompt_cache_key')) };
 }
 
@@ -45,7 +48,7 @@ export function chatTarget(
  * adapter: parsing one here would block the event loop.
  */
 export function chatFault(body: JsonBody): GatewayError | undefined {
-  if (body.source.length > maxParsedBytes) return undefined;
+  if (body.source.length > maxParsedBytes || body.tokens > maxParsedValues) return undefined;
   try {
     parseChatRequest(body.bytes);
     return undefined;
@@ -56,3 +59,4 @@ export function chatFault(body: JsonBody): GatewayError | undefined {
 }
 
 const maxParsedBytes = 1024 * 1024;
+const maxParsedValues = 10_000;

@@ -37,10 +37,11 @@ export function generate(request: AdmittedRequest, peers: EndpointPeers, generat
   const recorder = new UsageRecorder(recorded, peers);
   // Adapters that splice the body need not scan for its members again; a chat request is parsed as
   // a whole anyway.
-  const isPassedOn = dialect !== Dialect.CHAT_COMPLETIONS && body.members.length <= maxPassedOnMembers;
-  const members = isPassedOn ? [...body.members] : [];
+  const members = dialect === Dialect.CHAT_COMPLETIONS ? [] : [...body.members];
+  const bodyValues = body.tokens;
   const execute = (lease: Lease, callSignal: AbortSignal) => {
-    const head = create(ExecuteHeadSchema, { requestId, lease, dialect, affinityKey, forwardHeaders, members });
+    const named = { requestId, lease, dialect, affinityKey, forwardHeaders };
+    const head = create(ExecuteHeadSchema, { ...named, members, bodyValues });
     // The adapter has the same deadline, which applies even if this process dies.
     const timeoutMs = Math.max(1, Math.ceil(peers.config.maxStreamMs - logEntry.elapsedMs));
     return adapterOf(lease, peers).execute(requestFrames(head, body.source), { signal: callSignal, timeoutMs });
@@ -53,8 +54,6 @@ export function generate(request: AdmittedRequest, peers: EndpointPeers, generat
     token.group?.limits?.budget === undefined ? undefined : reserveCost(request, { body, dialect, model }, peers);
   return reserving === undefined ? run() : reserving.then(run);
 }
-
-const maxPassedOnMembers = 100;
 
 /** Relays the answer to the client, or reports that there is none, and settles. */
 async function deliver(

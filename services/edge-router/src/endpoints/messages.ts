@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { create } from '@bufbuild/protobuf';
+import { reasoningStrings } from '@gateway/encrypted-reasoning';
 import { GatewayError } from '@gateway/errors';
 import {
   Dialect,
@@ -25,8 +26,7 @@ import { checkBoolean, readRequestBody, requireArray, requiredModel, requireInte
  */
 export async function messages(request: AdmittedRequest, peers: EndpointPeers): Promise<void> {
   const { tokenId } = request.token;
-  // The key of encrypted reasoning in a Messages request.
-  const { body, model: given } = await readRequestBody(request, { trackedKey: 'signature' });
+  const { body, model: given } = await readRequestBody(request, { tracked: reasoningStrings('signature') });
   const model = requiredModel(body, given);
   requireInteger(body, 'max_tokens');
   requireArray(body, 'messages', 'messages');
@@ -113,7 +113,8 @@ export async function countTokens(context: AdmittedRequest, peers: EndpointPeers
 
   /** Returns the count as an answer of one frame. */
   async function* execute(lease: Lease, callSignal: AbortSignal): AsyncGenerator<ExecuteResponse> {
-    const head = create(ExecuteHeadSchema, { requestId, lease, dialect: Dialect.MESSAGES, forwardHeaders });
+    const members = [...body.members];
+    const head = create(ExecuteHeadSchema, { requestId, lease, dialect: Dialect.MESSAGES, forwardHeaders, members });
     const frames = requestFrames(head, body.source);
     const call = adapterOf(lease, peers).countTokens(frames, { signal: callSignal, timeoutMs: countTimeoutMs });
     const { result, inputTokens } = await call.catch(asAdapterFailure);

@@ -1,11 +1,11 @@
 import { GatewayError } from '@gateway/errors';
-import { asString, type JsonBody } from '@gateway/json';
+import { asString, type JsonBody, type TrackedStringOptions } from '@gateway/json';
 import { readBody } from '../body/read-body.ts';
 import type { AdmittedRequest } from '../request-context.ts';
 
 interface Reading {
   /** See `readBody`. */
-  readonly trackedKey?: string;
+  readonly tracked?: TrackedStringOptions;
   /** Whether the answer is a stream. Default: if the body asks for one. */
   readonly streamed?: boolean;
 }
@@ -22,9 +22,9 @@ interface RequestBody {
  */
 export async function readRequestBody(
   { request, bodyRules, logEntry }: Pick<AdmittedRequest, 'request' | 'bodyRules' | 'logEntry'>,
-  { trackedKey, streamed }: Reading = {},
+  { tracked, streamed }: Reading = {},
 ): Promise<RequestBody> {
-  const body = await readBody(request, bodyRules, trackedKey);
+  const body = await readBody(request, bodyRules, tracked);
   const model = body.value('model');
   logEntry.onBodyRead(asString(model) ?? '', streamed ?? asksForStream(body));
   return { body, model };

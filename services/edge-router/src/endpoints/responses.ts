@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { reasoningStrings } from '@gateway/encrypted-reasoning';
 import { asString } from '@gateway/json';
 import { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
@@ -18,8 +19,10 @@ import { readRequestBody, requireArray, requiredModel } from './request-body.ts'
  */
 export async function responses(request: AdmittedRequest, peers: EndpointPeers): Promise<void> {
   const { tokenId } = request.token;
-  // The key of encrypted reasoning in a Responses request.
-  const { body, model: given } = await readRequestBody(request, { trackedKey: 'encrypted_content', streamed: true });
+  const { body, model: given } = await readRequestBody(request, {
+    tracked: reasoningStrings('encrypted_content'),
+    streamed: true,
+  });
   const model = requiredModel(body, given);
   requireArray(body, 'input', 'input items, not a string');
   // Classes are for chat completions and Messages: here the model must belong to the pool.

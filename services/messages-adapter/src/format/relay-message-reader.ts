@@ -7,8 +7,17 @@ import {
   type UpstreamHead,
 } from '@gateway/adapter-kit';
 import type { FinishReason, ReportedUsage } from '@gateway/chat';
-import { lastReasoningAfter, lastReasoningIn } from '@gateway/encrypted-reasoning';
-import { asArray, asObject, asString, BufferList, type JsonObject, JsonScanner, parseJson } from '@gateway/json';
+import { lastReasoningIn, reasoningAt, reasoningStrings } from '@gateway/encrypted-reasoning';
+import {
+  asArray,
+  asObject,
+  asString,
+  BufferList,
+  type ByteRange,
+  type JsonObject,
+  JsonScanner,
+  parseJson,
+} from '@gateway/json';
 import { mapFinishReason } from './answer-writer.ts';
 import { UsageReports } from './event-reader.ts';
 import { mapStreamError } from './map-upstream-error.ts';
@@ -99,7 +108,7 @@ export class RelayMessageReader implements AnswerReader {
     if (!members.push(buffered)) return this.#fail(brokenStream());
     if (members.value('type') !== 'message') return this.#fail(answerTooLarge());
     this.answerId = asString(members.value('id'));
-    this.encryptedReasoning = lastReasoningAfter(new BufferList([buffered]), members.signatureEnds);
+    this.encryptedReasoning = reasoningAt(new BufferList([buffered]), members.signature);
     this.producedCharacters = buffered.length;
     this.#members = members;
   }
@@ -143,7 +152,7 @@ function producedBy(blocks: readonly unknown[]): number {
 /** The small top-level members of a JSON object that is passed on and not kept. */
 class PassedMembers {
   readonly #scanner = new JsonScanner({
-    trackedKey: 'signature',
+    tracked: reasoningStrings('signature'),
     maxDepth: 1_024,
     maxTokens: Number.POSITIVE_INFINITY,
   });
@@ -177,8 +186,8 @@ class PassedMembers {
     return this.#scanner.topLevelIsObject;
   }
 
-  get signatureEnds(): readonly number[] {
-    return this.#scanner.trackedKeyEnds;
+  get signature(): ByteRange | undefined {
+    return this.#scanner.trackedString;
   }
 
   /**

@@ -29,7 +29,7 @@ describe('responsesTranslator', () => {
     expect(translator?.passesErrorsOn).toBe(true);
   });
 
-  it('leaves encrypted reasoning out when the account can’t read it, and gives up when there is none', () => {
+  it('leaves encrypted reasoning out when the account can’t read it, and gives up when there is none', async () => {
     const unreadable = toAttemptFailure({
       meaning: 'unreadable_reasoning',
       upstreamStatus: 400,
@@ -38,16 +38,16 @@ describe('responsesTranslator', () => {
     const call = prepare(
       '{"model":"x","input":[{"type":"reasoning","encrypted_content":"s"},{"id":"msg_1","role":"user"}]}',
     );
-    expect(textOfBody(call.amend?.(unreadable) ?? expect.fail())).toBe(
+    expect(textOfBody((await call.amend?.(unreadable)) ?? expect.fail())).toBe(
       '{"model":"gpt-5.5","input":[{"role":"user"}],"stream":true,"store":false}',
     );
-    expect(call.amend?.(unreadable)?.answer).not.toBe(call.answer);
-    expect(prepare('{"model":"x","input":[]}').amend?.(unreadable)).toBeUndefined();
+    expect((await call.amend?.(unreadable))?.answer).not.toBe(call.answer);
+    expect(await prepare('{"model":"x","input":[]}').amend?.(unreadable)).toBeUndefined();
   });
 
-  it('changes nothing for any other failure', () => {
+  it('changes nothing for any other failure', async () => {
     const call = prepare('{"model":"x","input":[{"type":"reasoning","encrypted_content":"s"}]}');
-    expect(call.amend?.(brokenStream())).toBeUndefined();
+    expect(await call.amend?.(brokenStream())).toBeUndefined();
   });
 
   it('refuses a body that is no object', () => {

@@ -1,12 +1,17 @@
 import type { AttemptFailure, ClientRequest, PreparedCall, Translator } from '@gateway/adapter-kit';
 import {
   asString,
-  type JsonBody,
-  jsonElements,
+  BufferList,
+  type ByteRange,
+  JsonBody,
+  type JsonMember,
   type NamedJsonMember,
   type Replacement,
   readJsonBody,
+  scanInTurns,
+  unlimited,
 } from '@gateway/json';
+import { EventLoopYield } from '@gateway/time';
 import { RelayAnswerReader } from './relay-answer-reader.ts';
 
 /**
@@ -34,9 +39,13 @@ function callWith(body: JsonBody, { lease, forwardHeaders, nowMs, maxEventBytes 
 /**
  * A conversation that has moved to another account contains reasoning that this account can't read.
  */
-function amend({ meaning }: AttemptFailure, body: JsonBody, request: ClientRequest): PreparedCall | undefined {
-  const readable = meaning === 'unreadable_reasoning' ? withoutEncryptedReasoning(body) : undefined;
-  return readable && callWith(readJsonBody(readable), request);
+async function amend(
+  { meaning }: AttemptFailure,
+  body: JsonBody,
+  request: ClientRequest,
+): Promise<PreparedCall | undefined> {
+  const readable = meaning === 'unreadable_reasoning' ? await withoutEncryptedReasoning(body) : undefined;
+  return readable && callWith(readable, request);
 }
 
 /**
@@ -89,24 +98,58 @@ function removalOf(members: readonly NamedJsonMember[], index: number, keptBefor
  * A compaction stays: it represents everything that was said before, and a model without it would
  * continue as if nothing had been said.
  */
-export function withoutEncryptedReasoning(body: JsonBody): Buffer | undefined {
+export async function withoutEncryptedReasoning(body: JsonBody): Promise<JsonBody | undefined> {
+  const { source, members } = body;
   const input = body.member('input');
   if (input === undefined) return undefined;
-  const { bytes } = body;
-  const array = bytes.subarray(input.valueStart, input.valueEnd);
-  const items = jsonElements(array);
-  const kept = items.filter((item) => !isEncryptedReasoning(item));
-  if (kept.length === items.length) return undefined;
-  return Buffer.concat([
-    bytes.subarray(0, input.valueStart),
-    inBrackets('[', kept.map(withoutId), ']'),
-    bytes.subarray(input.valueEnd),
-  ]);
+  const { valueStart, valueEnd } = input;
+  const items = await scanInTurns(source.views(valueStart, valueEnd), { ...unlimited, ofArray: true });
+  const yields = new EventLoopYield();
+  const kept: (readonly Buffer[])[] = [];
+  for (const member of items.members) {
+    const item = await readableItem(source, {
+      start: valueStart + member.valueStart,
+      end: valueStart + member.valueEnd,
+    });
+    if (item !== undefined) kept.push(item);
+    await yields.spend(bytesPerItem);
+  }
+  if (kept.length === items.members.length) return undefined;
+  const array = inBrackets('[', kept, ']');
+  const grown = array.reduce((sum, { length }) => sum + length, 0) - (valueEnd - valueStart);
+  const pieces = [...source.views(0, valueStart), ...array, ...source.views(valueEnd, source.length)];
+  return new JsonBody(new BufferList(pieces), {
+    topLevelIsObject: true,
+    members: members.map((member) => (member.valueEnd < valueEnd ? member : moved(member, valueStart, grown))),
+  });
 }
 
-function isEncryptedReasoning(item: Buffer): boolean {
-  const json = readItem(item);
-  return json !== undefined && typeOf(json) === 'reasoning' && json.member('encrypted_content') !== undefined;
+/** What an item costs besides its bytes. */
+const bytesPerItem = 512;
+
+/** A member that ends with the changed value, or starts after it. */
+function moved({ keyStart, keyEnd, valueStart, valueEnd }: JsonMember, changedAt: number, by: number): JsonMember {
+  if (valueStart <= changedAt) return { keyStart, keyEnd, valueStart, valueEnd: valueEnd + by };
+  return { keyStart: keyStart + by, keyEnd: keyEnd + by, valueStart: valueStart + by, valueEnd: valueEnd + by };
+}
+
+/**
+ * The item in the client's bytes, without its id if the provider does not need it. Undefined for
+ * encrypted reasoning. What is not an object is refused by the provider anyway.
+ */
+async function readableItem(source: BufferList, { start, end }: ByteRange): Promise<readonly Buffer[] | undefined> {
+  const views = source.views(start, end);
+  if (source.at(start) !== openBrace) return views;
+  const item = new JsonBody(new BufferList(views), await scanInTurns(views, unlimited));
+  const type = typeOf(item);
+  if (type === 'reasoning' && item.member('encrypted_content') !== undefined) return undefined;
+  if (item.member('id') === undefined || !typesBoundById.has(type)) return views;
+  const kept = item.namedMembers.filter(({ key }) => key !== 'id');
+  return inBrackets(
+    '{',
+    kept.map(({ keyStart, valueEnd }) => item.source.views(keyStart, valueEnd)),
+    '}',
+  );
 }
 
 /**
@@ -115,30 +158,14 @@ function isEncryptedReasoning(item: Buffer): boolean {
  */
 const typesBoundById: ReadonlySet<string | undefined> = new Set(['message', 'function_call', 'custom_tool_call']);
 
-function withoutId(item: Buffer): Buffer {
-  const json = readItem(item);
-  if (json?.member('id') === undefined || !typesBoundById.has(typeOf(json))) return item;
-  const kept = json.namedMembers.filter(({ key }) => key !== 'id');
-  return inBrackets(
-    '{',
-    kept.map(({ keyStart, valueEnd }) => item.subarray(keyStart, valueEnd)),
-    '}',
-  );
-}
-
-/** Undefined for anything that is not an object, which the provider refuses anyway. */
-function readItem(item: Buffer): JsonBody | undefined {
-  return item[0] === openBrace ? readJsonBody(item) : undefined;
-}
-
 /** An item without a type is a message. */
 function typeOf(json: JsonBody): string | undefined {
   return json.member('type') === undefined ? 'message' : asString(json.value('type'));
 }
 
-function inBrackets(open: string, parts: readonly Buffer[], close: string): Buffer {
-  const separated = parts.flatMap((part, index) => (index === 0 ? [part] : [comma, part]));
-  return Buffer.concat([Buffer.from(open), ...separated, Buffer.from(close)]);
+function inBrackets(open: string, parts: readonly (readonly Buffer[])[], close: string): readonly Buffer[] {
+  const separated = parts.flatMap((part, index) => (index === 0 ? part : [comma, ...part]));
+  return [Buffer.from(open), ...separated, Buffer.from(close)];
 }
 
 const comma = Buffer.from(',');

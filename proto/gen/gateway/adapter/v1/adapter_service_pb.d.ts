@@ -78,6 +78,13 @@ export declare type ExecuteHead = Message<"gateway.adapter.v1.ExecuteHead"> & {
    * @generated from field: repeated gateway.adapter.v1.JsonMember members = 6;
    */
   members: JsonMember[];
+
+  /**
+   * The number of values and keys in the body, on which the cost of parsing it depends. 0: unknown.
+   *
+   * @generated from field: uint32 body_values = 7;
+   */
+  bodyValues: number;
 };
 
 /**
