@@ -16,10 +16,11 @@ export async function issueToken(
   identityUrl: string,
   { label, ...limits }: FirstToken,
   certificates: string | undefined,
+  timeoutMs = 60_000,
 ): Promise<string> {
   using tls = certificates === undefined ? undefined : new Tls(certificateFiles(certificates, 'admin'));
   using identity = openChannel(identityUrl, { service: 'identity', tls });
   const request = { kind: TokenKind.SERVICE, label, limits };
-  const { tokenText } = await identity.client(IdentityService).issue(request, { timeoutMs: 10_000 });
+  const { tokenText } = await identity.client(IdentityService).issue(request, { timeoutMs });
   return tokenText;
 }

@@ -141,6 +141,7 @@ async function startServices(simulator: Simulator): Promise<RunningServices> {
       gatewayConfigFile: join(import.meta.dirname, '../docker/gateway.yaml'),
       port: 0,
       adminPort: 0,
+      startTimeoutMs: 600_000,
       dataFolder: undefined,
       tokenHashKey: undefined,
       adminToken: '',

@@ -18,6 +18,10 @@ import { migrate, type PlannedService, planServices, repositoryRoot, type Servic
 export interface RunOptions extends ServicesSettings {
   /** How long running requests may continue after a stop. */
   readonly drainTimeoutSeconds: number;
+  /** How long a service may take to be ready while it makes progress. */
+  readonly startTimeoutMs: number;
+  /** Called every few seconds with the services that are not ready, and why. */
+  readonly onWaiting?: (reasons: ReadonlyMap<ServiceName, string>) => void;
   /** Called with every log line of a service. */
   readonly onLine: (service: ServiceName, line: string) => void;
   /** Called when a service ends that was neither stopped nor killed here. It is not restarted. */
@@ -44,24 +48,40 @@ export async function runServices(
   signal: AbortSignal,
 ): Promise<RunningServices> {
   const planned = await planServices(options, stack);
-  await migrate(options.backends.postgresUrl);
+  await migrate(options.backends.postgresUrl, options.startTimeoutMs);
+  const waiting = new Map<ServiceName, string>();
   const services = mapServices((name) =>
     planned[name].map((plan, index) => ({
       ...plan.address,
-      process: stack.use(new ManagedProcess(processPlan(name, index, plan, options))),
+      process: stack.use(new ManagedProcess(processPlan(name, index, plan, options, waiting))),
     })),
   );
   stack.defer(() => stopInOrder(services));
   signal.throwIfAborted();
-  const all = serviceNames.flatMap((name) => services[name]);
-  await allStarted(
-    all.map(({ process }) => process.restart()),
-    signal,
+  const starts = serviceNames.flatMap((name) =>
+    services[name].map(async ({ process }) => {
+      await process.restart();
+      waiting.delete(name);
+    }),
   );
+  const timer = setInterval(() => waiting.size > 0 && options.onWaiting?.(waiting), waitingToldMs);
+  try {
+    await allStarted(starts, signal);
+  } finally {
+    clearInterval(timer);
+  }
   return services;
 }
 
-function processPlan(name: ServiceName, index: number, { program, env, address }: PlannedService, options: RunOptions) {
+const waitingToldMs = 5_000;
+
+function processPlan(
+  name: ServiceName,
+  index: number,
+  { program, env, address }: PlannedService,
+  options: RunOptions,
+  waiting: Map<ServiceName, string>,
+) {
   return {
     name,
     command: process.execPath,
@@ -71,6 +91,8 @@ function processPlan(name: ServiceName, index: number, { program, env, address }
     stopSignal: 'SIGTERM',
     stopTimeoutMs: (options.drainTimeoutSeconds + 5) * 1_000,
     ping: () => askReadiness(address.adminUrl, options.certificates),
+    startLimits: { totalMs: options.startTimeoutMs },
+    onWait: (reason: string) => void waiting.set(name, reason),
     onLine: (line: string) => options.onLine(name, line),
     onUnexpectedEnd: (how: string) => options.onUnexpectedEnd(name, index, how),
   } as const;

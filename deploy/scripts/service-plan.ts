@@ -127,10 +127,10 @@ function nameOf(service: ServiceName): string {
 }
 
 /** Migrates the tables of the services. */
-export async function migrate(postgresUrl: string): Promise<void> {
+export async function migrate(postgresUrl: string, timeoutMs: number): Promise<void> {
   await promisify(execFile)(process.execPath, [programOf('gatewayctl'), 'migrate'], {
     cwd: repositoryRoot,
-    timeout: 120_000,
+    timeout: timeoutMs,
     env: { ...environmentOfPrograms, DATABASE_URL: postgresUrl },
   });
 }

@@ -98,6 +98,8 @@ interface Settings {
   readonly dataFolder: string | undefined;
   /** DRAIN_TIMEOUT_SECONDS (10): how long running requests may continue after Ctrl-C. */
   readonly drainTimeoutSeconds: number;
+  /** START_TIMEOUT_SECONDS (600): how long a start may take while processes make progress. */
+  readonly startTimeoutMs: number;
   readonly isHelp: boolean;
   readonly certificates: string | undefined;
   readonly replicas: ReadonlyMap<string, number>;
@@ -124,6 +126,7 @@ function readSettings(env: Environment): Settings {
     isAdminTokenGiven: adminToken !== undefined,
     dataFolder: reader.optional('GATEWAY_DATA') ?? (isDatabaseShared ? './data' : undefined),
     drainTimeoutSeconds: reader.integer('DRAIN_TIMEOUT_SECONDS', 10, { max: 86_400 }),
+    startTimeoutMs: reader.integer('START_TIMEOUT_SECONDS', 600, { min: 1, max: 86_400 }) * 1_000,
     ...readFlags(),
   };
   reader.done();
@@ -171,6 +174,10 @@ async function start(
       backends,
       gatewayConfigFile: providers.gatewayConfigFile,
       env: { ...env, ...providers.env },
+      onWaiting: (reasons) => {
+        const each = [...reasons].map(([service, reason]) => `${service} (${reason})`);
+        printProgress(`waiting for ${each.join(', ')}`);
+      },
       onLine: printLine,
       onUnexpectedEnd: (service, index, how) => {
         printEnd(service, how);
@@ -182,7 +189,9 @@ async function start(
   );
   const first = firstOfEach(services);
   const limits = { label: 'first token', requestsPerMinute: 60, tokensPerDay: 1_000_000n };
-  const token = settings.isDatabaseShared ? undefined : await issueToken(first.identity.grpcUrl, limits, certificates);
+  const token = settings.isDatabaseShared
+    ? undefined
+    : await issueToken(first.identity.grpcUrl, limits, certificates, settings.startTimeoutMs);
   takeOrders(services);
   startEndedOnSignal(services, stack);
   const { adminToken, isAdminTokenGiven } = settings;

@@ -42,5 +42,6 @@ wire_api = "responses"
 [model_providers.gateway.auth]
 command = "gatewayctl"
 args = ["token", "print"]
+timeout_ms = 30000
 `;
 }

@@ -1,11 +1,12 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { loadGatewayFile } from '@gateway/config';
+import { roomMs } from '@gateway/testkit/room';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type BuiltPackage, buildPackage } from './build-package.ts';
 
@@ -100,5 +101,35 @@ describe('the package', () => {
       await once(child, 'exit');
     }
     expect(child.exitCode).toBe(0);
+  });
+
+  it.each([
+    ['the launcher', 'SIGTERM'],
+    ['the launcher', 'SIGINT'],
+    ['npx', 'SIGTERM'],
+    ['npx', 'SIGHUP'],
+    ['npx', 'SIGKILL'],
+  ] as const)('leaves no gateway when %s gets %s', async (who, signal) => {
+    const clone = join(folder, `project-${who.length}-${signal}`);
+    const bin = join(clone, 'node_modules/.bin');
+    await mkdir(bin, { recursive: true });
+    await symlink(join(folder, 'package'), join(clone, 'node_modules/model-gateway'));
+    await symlink('../model-gateway/bin/model-gateway.js', join(bin, 'model-gateway'));
+    await writeFile(join(clone, 'package.json'), '{"name":"project","private":true}');
+    const path = `${dirname(process.execPath)}:${process.env.PATH}`;
+    const env = { HOME: clone, PATH: path, PORT: '0', ADMIN_PORT: '0', GATEWAY_DATA: join(clone, 'data') };
+    const [command, ...args] = who === 'npx' ? ['npx', '--no', 'model-gateway'] : [join(bin, 'model-gateway')];
+    const child = spawn(command ?? '', args, { cwd: clone, env, stdio: ['ignore', 'pipe', 'ignore'] });
+    const exited = once(child, 'exit');
+    let livez = '';
+    for await (const line of createInterface({ input: child.stdout })) {
+      const [console] = /(?<=^ +Console +)\S+/.exec(line) ?? [];
+      livez = console === undefined ? livez : new URL('/livez', console).href;
+      if (line.startsWith('curl ')) break;
+    }
+    expect((await fetch(livez)).status).toBe(200);
+    child.kill(signal);
+    if (who === 'the launcher') expect(await exited).toEqual([0, null]);
+    await expect.poll(() => fetch(livez).catch(() => 'gone'), { timeout: roomMs(30_000) }).toBe('gone');
   });
 });

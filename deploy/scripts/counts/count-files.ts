@@ -19,10 +19,10 @@ import { Inspector } from './inspector.ts';
 const root = join(import.meta.dirname, '../../..');
 const warmRequests = 20;
 /**
- * A file counts if each of these requests executes it. Timers that fire during one of them then do
- * not count.
+ * A function counts if every request executes it. Timers that fire during one of them then do not
+ * count: requests are sent until one more changes nothing, as timers are many on a busy machine.
  */
-const countedRequests = 3;
+const mostCountedRequests = 10;
 /** Time for the usage of a request to reach the ledger. */
 const settleMs = 300;
 
@@ -53,15 +53,18 @@ async function countExecuted({ messagesUrl, token, inspectorUrl }: Gateway): Pro
   await inspector.call('Profiler.enable');
   await inspector.call('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
   for (let request = 0; request < warmRequests; request++) await ask(messagesUrl, token);
-  const counted: Executed[] = [];
-  while (counted.length < countedRequests) {
+  let shared: Executed | undefined;
+  for (let request = 0; request < mostCountedRequests; request++) {
     await sleep(settleMs);
     await inspector.call('Profiler.takePreciseCoverage');
     await ask(messagesUrl, token);
     await sleep(settleMs);
-    counted.push(executedOf(await inspector.call<Coverage>('Profiler.takePreciseCoverage')));
+    const executed = executedOf(await inspector.call<Coverage>('Profiler.takePreciseCoverage'));
+    const narrowed = shared === undefined ? executed : inBoth(shared, executed);
+    if (shared !== undefined && functionsIn([...narrowed]) === functionsIn([...shared])) return narrowed;
+    shared = narrowed;
   }
-  return counted.reduce(inBoth);
+  return shared ?? new Map();
 }
 
 function inBoth(one: Executed, other: Executed): Executed {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { signalTree, untilEnded } from './process-tree.ts';
+import { cpuSecondsOf, signalTree, untilEnded } from './process-tree.ts';
 import { roomMs } from './room/room.ts';
 
 /** How to start a process, detect that it is ready, and stop it. */
@@ -21,10 +21,20 @@ export interface ProcessPlan {
   readonly stopTimeoutMs: number;
   /** Resolves when it answers; throws until then. */
   readonly ping: () => Promise<void>;
+  /** How long it may take to be ready. */
+  readonly startLimits?: StartLimits;
+  /** Called with the reason while it is not ready. */
+  readonly onWait?: (reason: string) => void;
   /** Receives every line that it prints. */
   readonly onLine?: (line: string) => void;
   /** Called after an unexpected end, with text such as "ended with code 1". */
   readonly onUnexpectedEnd?: (how: string) => void;
+}
+
+export interface StartLimits {
+  /** Without any progress: it used no CPU time, printed nothing, and its ping failed as before. */
+  readonly stalledMs?: number;
+  readonly totalMs?: number;
 }
 
 /** The operations on a process from outside. */
@@ -68,9 +78,11 @@ export class ManagedProcess implements ProcessControl, AsyncDisposable {
     await this.stop();
     // A failure during the start rejects the start; later ends call `onUnexpectedEnd`.
     this.#isEndExpected = true;
-    const { name, ping, onLine } = this.#plan;
+    const { name, ping, onLine, onWait, startLimits } = this.#plan;
     const latestLines: string[] = [];
+    let lines = 0;
     const child = await this.#spawn((line) => {
+      lines += 1;
       latestLines.push(line);
       if (latestLines.length > keptLines) latestLines.shift();
       onLine?.(line);
@@ -79,7 +91,8 @@ export class ManagedProcess implements ProcessControl, AsyncDisposable {
       throw new Error(`${name} ended at its start:\n${latestLines.join('\n')}`);
     });
     try {
-      await untilReady(name, ping, { failed: startFailed });
+      const progress = async () => `${lines} lines, ${Math.floor(2 * (await cpuSecondsOf(child.pid)))} half seconds`;
+      await untilReady(name, ping, { ...startLimits, failed: startFailed, progress, onWait });
     } catch (thrown) {
       await this.kill();
       throw thrown;
@@ -165,28 +178,45 @@ const killedWithinMs = roomMs(10_000);
 /** How many printed lines the error of a failed start contains. */
 const keptLines = 60;
 
-/**
- * Calls `ping` repeatedly until it resolves.
- * @param failed rejects when there is nothing left to wait for
- */
+interface Waiting extends StartLimits {
+  /** Rejects when there is nothing left to wait for. */
+  readonly failed?: Promise<never>;
+  /** Its answer changes while there is progress. */
+  readonly progress?: () => Promise<string>;
+  readonly onWait?: ((reason: string) => void) | undefined;
+}
+
+/** Calls `ping` repeatedly until it resolves, as long as there is progress. */
 export async function untilReady(
   name: string,
   ping: () => Promise<void>,
   {
     failed = never,
-    timeoutMs = roomMs(60_000),
-  }: { readonly failed?: Promise<never>; readonly timeoutMs?: number } = {},
+    progress = async () => '',
+    onWait,
+    stalledMs = roomMs(60_000),
+    totalMs = 10 * stalledMs,
+  }: Waiting = {},
 ): Promise<void> {
-  const deadlineMs = performance.now() + timeoutMs;
+  const startMs = performance.now();
+  let [reached, reachedMs] = ['', startMs];
   for (let pauseMs = 10; ; pauseMs = Math.min(pauseMs * 2, 200)) {
     try {
       return await Promise.race([ping(), failed]);
     } catch (thrown) {
       await Promise.race([sleep(pauseMs), failed]);
-      if (performance.now() > deadlineMs) {
-        const reason = thrown instanceof Error ? thrown.message : String(thrown);
-        throw new Error(`${name} was not ready within ${timeoutMs / 1_000} s: ${reason}`, { cause: thrown });
-      }
+      const reason = thrown instanceof Error ? thrown.message : String(thrown);
+      onWait?.(reason);
+      const now = `${reason} ${await progress()}`;
+      const nowMs = performance.now();
+      if (now !== reached) [reached, reachedMs] = [now, nowMs];
+      const isStalled = nowMs - reachedMs > stalledMs;
+      if (!isStalled && nowMs - startMs <= totalMs) continue;
+      const seconds = (ms: number) => `${ms / 1_000} s`;
+      const limit = isStalled
+        ? `made no progress for ${seconds(stalledMs)}`
+        : `was not ready within ${seconds(totalMs)}`;
+      throw new Error(`${name} ${limit}: ${reason}`, { cause: thrown });
     }
   }
 }

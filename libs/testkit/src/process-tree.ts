@@ -27,6 +27,20 @@ export async function untilEnded(pids: readonly number[], timeoutMs: number): Pr
   for (const pid of pids) await untilStatus(pid, hasEnded, timeoutMs);
 }
 
+/** The CPU time that a process has used. 0 for one that has ended. */
+export async function cpuSecondsOf(pid: number | undefined): Promise<number> {
+  // The name of the program, in parentheses, may contain spaces.
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  if (stat !== '') return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
+  // For systems without /proc.
+  const time = await promisify(execFile)('ps', ['-o', 'time=', '-p', String(pid)]).catch(() => ({ stdout: '' }));
+  return time.stdout.split(':').reduce((sum, part) => sum * 60 + Number(part), 0);
+}
+
+/** Of /proc, on every platform of Linux. */
+const ticksPerSecond = 100;
+
 async function untilStatus(pid: number, isReached: (status: string) => boolean, timeoutMs: number): Promise<void> {
   const deadlineMs = performance.now() + timeoutMs;
   for (let status = await statusOf(pid); !isReached(status); status = await statusOf(pid)) {

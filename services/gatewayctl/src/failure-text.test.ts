@@ -26,6 +26,13 @@ describe('the error message of a failed command', () => {
     expect(failureText(unreachable, url)).toMatch(/nothing answers at http:\/\/gateway\.test .*Is the gateway running/);
   });
 
+  it.each(['EPIPE', 'ECONNRESET'])('says for %s that the connection broke, and what to check', (code) => {
+    const thrown = ConnectError.from(Object.assign(new Error(`write ${code}`), { code }));
+    expect(failureText(thrown, url)).toMatch(
+      /^gatewayctl: the connection to http:\/\/gateway\.test broke .* check first/,
+    );
+  });
+
   it('names fields by their flags, and has a line for each problem', () => {
     const refused = invalidFields({ 'limits.tokensPerDay': 'Too many.', 'account.maxConcurrency': 'Too few.' });
     expect(failureText(refused, url)).toBe('gatewayctl: --tpd: Too many.\ngatewayctl: --max-concurrency: Too few.');

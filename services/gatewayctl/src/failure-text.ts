@@ -34,6 +34,9 @@ function textOf(thrown: unknown, url: string): string {
 }
 
 function callText({ code, rawMessage, cause }: ConnectError, url: string): string {
+  if (cause instanceof Error && 'code' in cause && brokenConnection.has(cause.code)) {
+    return `the connection to ${url} broke before the answer (${rawMessage}). Try again; if the command changes something, check first whether it did.`;
+  }
   switch (code) {
     case Code.Unauthenticated:
       return `${rawMessage} Run gatewayctl login, or set GATEWAY_ADMIN_TOKEN or GATEWAY_ADMIN_TOKEN_FILE.`;
@@ -52,6 +55,8 @@ function callText({ code, rawMessage, cause }: ConnectError, url: string): strin
       return rawMessage;
   }
 }
+
+const brokenConnection: ReadonlySet<unknown> = new Set(['ECONNRESET', 'EPIPE', 'ECONNABORTED']);
 
 function invalidFieldsOf(thrown: unknown) {
   return thrown instanceof ConnectError ? thrown.findDetails(InvalidFieldsSchema).flatMap(({ fields }) => fields) : [];

@@ -1,7 +1,10 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { openSync } from 'node:fs';
 import { mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { versionText } from '@gateway/telemetry';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -37,5 +40,23 @@ describe('the program gatewayctl', () => {
   ])('ends with an exit code for %s', async (_what, args, code, says) => {
     const ended = await run(...args);
     expect(ended).toMatchObject({ code, stdout: '', stderr: expect.stringMatching(says) });
+  });
+
+  it('ends as without a pipe when the reader of its notes has gone', async () => {
+    const env = { PATH: '/usr/bin:/bin', HOME: folder, GATEWAY_ADMIN_URL: 'http://127.0.0.1:1' };
+    const child = spawn(program, ['system', 'status'], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+    child.stderr.destroy();
+    expect(await once(child, 'exit')).toEqual([1, null]);
+    const help = spawn(program, ['--help'], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+    help.stdout.destroy();
+    expect(await once(help, 'exit')).toEqual([0, null]);
+  });
+
+  it.skipIf(process.platform !== 'linux')('fails when its output cannot be written', async () => {
+    const env = { PATH: '/usr/bin:/bin', HOME: folder };
+    const child = spawn(program, ['--help'], { env, stdio: ['ignore', openSync('/dev/full', 'w'), 'pipe'] });
+    const said = child.stderr && text(child.stderr);
+    expect(await once(child, 'exit')).toEqual([1, null]);
+    expect(await said).toContain("the output can't be written: ENOSPC");
   });
 });

@@ -1,10 +1,8 @@
 import { CommanderError } from 'commander';
+import { handleClosedOutputs } from './output/closed-outputs.ts';
 import { buildProgram } from './program.ts';
 
-// A reader that closes its pipe (`| head`) ends the command without an error.
-process.stdout.on('error', (failure) => {
-  if ('code' in failure && failure.code === 'EPIPE') process.exit(0);
-});
+handleClosedOutputs();
 try {
   const program = await buildProgram(
     {

@@ -1,5 +1,6 @@
 import type { Environment } from '@gateway/config/env-reader';
 import { Command } from 'commander';
+import { outliveClosedOutputs } from '../output/closed-outputs.ts';
 import { note } from '../output/print.ts';
 
 // Commands that run in this process, without calling a gateway.
@@ -15,6 +16,7 @@ export function startCommand(env: Environment): Command {
       'number of worker processes, or auto for one per core (default: GATEWAY_WORKERS, or 1)',
     )
     .action(async ({ workers }: { readonly workers?: string }) => {
+      outliveClosedOutputs();
       const { runAllInOne } = await import('@gateway/all-in-one/run');
       await runAllInOne(workers === undefined ? env : { ...env, GATEWAY_WORKERS: workers });
     });

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { request as httpRequest, type IncomingMessage } from 'node:http';
-import { Agent, request as httpsRequest } from 'node:https';
+import http, { type IncomingMessage } from 'node:http';
+import https from 'node:https';
 import type { DescService } from '@bufbuild/protobuf';
 import { type Client, Code, ConnectError, createClient, type Interceptor, type Transport } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
@@ -91,7 +91,7 @@ async function connectToGateway(env: Environment, { url }: AdminAddress): Promis
   const agent = await agentFor(env, url);
   const transport = transportBy(agent, url, token);
   const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
-  const request = new URL(url).protocol === 'https:' ? httpsRequest : httpRequest;
+  const { request } = url.startsWith('https:') ? https : http;
   return {
     clientOf: (service) => createClient(service, transport),
     database: undefined,
@@ -116,7 +116,7 @@ export async function gatewayTransport(env: Environment, url: string, token: str
 }
 
 /** @param token undefined for the calls that need none. */
-function transportBy(agent: Agent | undefined, url: string, token: string | undefined): Transport {
+function transportBy(agent: http.Agent, url: string, token: string | undefined): Transport {
   const signIn: Interceptor = (next) => (request) => {
     if (token !== undefined) request.header.set('authorization', `Bearer ${token}`);
     return next(request);
@@ -131,14 +131,16 @@ function transportBy(agent: Agent | undefined, url: string, token: string | unde
 }
 
 /**
- * With TLS_CA_FILE and the other TLS settings, the certificate must have the service's name;
- * otherwise it must have the host's.
+ * Each call has a connection of its own: a gateway closes one that is idle, and on a busy machine the
+ * next call would find it closed. With TLS_CA_FILE and the other TLS settings, the certificate must
+ * have the service's name; otherwise it must have the host's.
  */
-async function agentFor(env: Environment, url: string): Promise<Agent | undefined> {
+async function agentFor(env: Environment, url: string): Promise<http.Agent> {
   const files = readSettings(env, readTlsFiles);
-  if (files === undefined || !url.startsWith('https:')) return undefined;
+  if (!url.startsWith('https:')) return new http.Agent({ keepAlive: false });
+  if (files === undefined) return new https.Agent({ keepAlive: false });
   // It describes every service of the gateway, so it is loaded for TLS only.
   const { identityCheck } = await import('@gateway/rpc/call-table');
   const [cert, key, ca] = [files.certFile, files.keyFile, files.caFile].map((file) => readFileSync(file));
-  return new Agent({ keepAlive: true, cert, key, ca, checkServerIdentity: identityCheck('admin') });
+  return new https.Agent({ keepAlive: false, cert, key, ca, checkServerIdentity: identityCheck('admin') });
 }

@@ -40,7 +40,7 @@ export async function signInPerson(
   url: string,
   show: (prompt: SignInPrompt) => void,
 ): Promise<PersonSession> {
-  const begun = await post(url, '/oauth/device_authorization', { surface: 'gatewayctl' });
+  const begun = await post(url, '/oauth/device_authorization', { surface: 'gatewayctl' }, patienceMs);
   if (begun.status === 404) throw new Error(`${url} offers no sign-in for people. See SIGN_IN_PAGE_URL.`);
   const grant = deviceGrant.parse(okay(begun));
   show({
@@ -52,7 +52,8 @@ export async function signInPerson(
   for (const giveUpAtMs = epochMs() + grant.expires_in * 1_000; epochMs() < giveUpAtMs; ) {
     await sleep(intervalMs);
     const form = { grant_type: 'urn:ietf:params:oauth:grant-type:device_code', device_code: grant.device_code };
-    const polled = await post(url, '/oauth/token', form);
+    const polled = await post(url, '/oauth/token', form, patienceMs).catch(unlessLate);
+    if (polled === undefined) continue;
     const problem = oauthError.safeParse(polled.body).data?.error;
     if (problem === 'slow_down') intervalMs += 5_000;
     else if (problem === 'access_denied') throw new Error('The sign-in was denied in the browser.');
@@ -102,7 +103,10 @@ export async function signOutPerson(env: Environment, url: string): Promise<bool
 
 /** A token that expires sooner is refreshed first. */
 const freshMs = 300_000;
+/** A client that runs `token print` waits for it: Codex for 5 s by default. */
 const answerWithinMs = 4_000;
+/** A person waits longer than a program. */
+const patienceMs = 30_000;
 const lockWithinMs = 4_000;
 
 function isFresh({ expiresAtMs }: PersonSession): boolean {
@@ -137,20 +141,38 @@ function sessionOf(body: unknown): PersonSession {
   };
 }
 
-async function post(url: string, path: string, form: Readonly<Record<string, string>>) {
-  const response = await fetch(`${url}${path}`, {
-    method: 'POST',
-    body: new URLSearchParams({ ...form }),
-    redirect: 'error',
-    signal: timeoutSignal(answerWithinMs),
-  }).catch((cause: unknown) => {
-    throw new Error(`${url} does not answer. Set GATEWAY_URL to the address of the gateway's API.`, { cause });
-  });
-  const body: unknown = await response.json().catch(() => undefined);
-  return { status: response.status, body };
+interface OauthAnswer {
+  readonly status: number;
+  readonly body: unknown;
 }
 
-function okay({ status, body }: { readonly status: number; readonly body: unknown }): unknown {
+/** @throws LateAnswer, or another Error if there is no connection */
+async function post(
+  url: string,
+  path: string,
+  form: Readonly<Record<string, string>>,
+  withinMs = answerWithinMs,
+): Promise<OauthAnswer> {
+  const signal = timeoutSignal(withinMs);
+  try {
+    const options = { method: 'POST', body: new URLSearchParams({ ...form }), redirect: 'error', signal } as const;
+    const response = await fetch(`${url}${path}`, options);
+    return { status: response.status, body: await response.json().catch(() => undefined) };
+  } catch (cause) {
+    if (signal.aborted)
+      throw new LateAnswer(`${url} did not answer within ${withinMs / 1_000} s. Try again.`, { cause });
+    const why = cause instanceof Error && cause.cause instanceof Error ? ` (${cause.cause.message})` : '';
+    throw new Error(`${url} can't be reached${why}. Set GATEWAY_URL to the address of the gateway's API.`, { cause });
+  }
+}
+
+class LateAnswer extends Error {}
+
+function unlessLate(thrown: unknown): undefined {
+  if (!(thrown instanceof LateAnswer)) throw thrown;
+}
+
+function okay({ status, body }: OauthAnswer): unknown {
   if (status === 200) return body;
   throw new Error(oauthError.safeParse(body).data?.error_description ?? `The gateway answered with status ${status}.`);
 }
