@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { create } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { type AttemptFailure, closerRejections, concerns, consequences, type StatusRule } from '@gateway/adapter-kit';
 import * as messages from '@gateway/messages-adapter/format/map-upstream-error';
 import { sampleSettings as settings } from '@gateway/pool-broker/__fixtures__/sample-gateway';
@@ -147,12 +146,12 @@ function concernOf({ meaning }: AttemptFailure) {
  * them.
  */
 function counts({ result, feature = '', upstreamStatus, retryAtMs }: AttemptFailure): boolean {
-  const retryAt = retryAtMs === undefined ? undefined : timestampFromMs(retryAtMs);
+  const retryAfterMs = retryAtMs === undefined ? undefined : retryAtMs - nowMs;
   const message = create(AttemptSchema, {
     lease: { leaseId: 'l', accountId: 'a', pool: 'p', model: 'm' },
-    report: { result, feature, upstreamStatus, retryAt },
+    report: { result, feature, upstreamStatus, retryAfterMs },
   });
-  const attempt = toAttempt(message) ?? expect.fail('it has a lease');
+  const attempt = toAttempt(message, nowMs) ?? expect.fail('it has a lease');
   const ended = { ...attempt, leasedAtMs: nowMs, credentialId: '', nowMs, accounts: 1, oldestUnderWayMs: undefined };
   const rules = { settings, random: () => 0 };
   return applyReport(healthy, ended, rules) !== healthy || applyToPool(noIncidents, ended, rules) !== noIncidents;

@@ -1,6 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { QuotaWindowSchema } from '@gateway/proto/pool/v1/account_pb.js';
+import { msUntil } from '@gateway/time';
 import type { QuotaWindow } from './format-definition.ts';
 
 /** Merges quotas with later reports: the latest report of each counts. */
@@ -18,7 +19,7 @@ export function toWindow({
 }: QuotaWindow): MessageInitShape<typeof QuotaWindowSchema> {
   return {
     ...window,
-    resetsAt: resetsAtMs === undefined ? undefined : timestampFromMs(resetsAtMs),
+    ...(resetsAtMs !== undefined && { resetsAt: timestampFromMs(resetsAtMs), resetsAfterMs: msUntil(resetsAtMs) }),
     lengthSeconds: lengthSeconds ?? 0,
   };
 }

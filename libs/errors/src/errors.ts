@@ -1,5 +1,4 @@
 import { create } from '@bufbuild/protobuf';
-import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
 import { type ErrorDetail, ErrorDetailSchema } from '@gateway/proto/error/v1/error_detail_pb.js';
 
 /** The limits of a token and its group, by their public names. @see spec "Token limits" */
@@ -39,7 +38,12 @@ export type GatewayErrorCode = (typeof gatewayErrorCodes)[number];
 export interface GatewayErrorDetails {
   /** The limit that was reached; only with `rate_limit_exceeded`. */
   readonly limit?: LimitName | undefined;
-  /** Epoch milliseconds from which a retry can succeed. */
+  /** How long to wait before a retry: a duration, because the clocks of services differ. */
+  readonly retryAfterMs?: number | undefined;
+  /**
+   * What texts show as the instant of the retry. Known only where the error is thrown; otherwise it
+   * is computed where the error is rendered.
+   */
   readonly retryAtMs?: number | undefined;
   /** The provider's HTTP status; with `upstream_rejected` it is also the status for the client. */
   readonly upstreamStatus?: number | undefined;
@@ -62,6 +66,7 @@ export class GatewayError extends Error {
   override readonly name = 'GatewayError';
   readonly code: GatewayErrorCode;
   readonly limit: LimitName | undefined;
+  readonly retryAfterMs: number | undefined;
   readonly retryAtMs: number | undefined;
   readonly upstreamStatus: number | undefined;
   readonly upstreamCode: string | undefined;
@@ -71,6 +76,7 @@ export class GatewayError extends Error {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.code = code;
     this.limit = details.limit;
+    this.retryAfterMs = details.retryAfterMs;
     this.retryAtMs = details.retryAtMs;
     this.upstreamStatus = details.upstreamStatus;
     this.upstreamCode = details.upstreamCode;
@@ -93,10 +99,9 @@ export function isGatewayErrorCode(text: string): text is GatewayErrorCode {
 }
 
 /** Converts a GatewayError to its form between services. */
-export function toErrorDetail({ code, message, limit, retryAtMs, ...upstream }: GatewayError): ErrorDetail {
-  const retryAt = retryAtMs === undefined ? undefined : timestampFromMs(retryAtMs);
+export function toErrorDetail({ code, message, limit, retryAfterMs, ...upstream }: GatewayError): ErrorDetail {
   const { upstreamStatus, upstreamCode } = upstream;
-  return create(ErrorDetailSchema, { code, message, limit, retryAt, upstreamStatus, upstreamCode });
+  return create(ErrorDetailSchema, { code, message, limit, retryAfterMs, upstreamStatus, upstreamCode });
 }
 
 /**
@@ -107,7 +112,7 @@ export function fromErrorDetail(detail: ErrorDetail): GatewayError {
   const code = isGatewayErrorCode(detail.code) ? detail.code : 'internal_error';
   return new GatewayError(code, detail.message, {
     limit: toLimitName(detail.limit),
-    retryAtMs: detail.retryAt === undefined ? undefined : timestampMs(detail.retryAt),
+    retryAfterMs: detail.retryAfterMs,
     upstreamStatus: detail.upstreamStatus,
     upstreamCode: detail.upstreamCode,
   });

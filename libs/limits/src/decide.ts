@@ -13,7 +13,7 @@ import {
   RefusalSchema,
 } from '@gateway/proto/limiter/v1/limit_pb.js';
 import type { AdmitRequest, AdmitResponse } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
-import { endOfLocalDayMs, type LocalDay } from '@gateway/time';
+import { endOfLocalDayMs, type LocalDay, msUntil } from '@gateway/time';
 import type { CounterName, GroupedTerms, KeyLimits } from './limited-key.ts';
 import { budgetSpan } from './span.ts';
 
@@ -48,7 +48,7 @@ export type Decision = Pick<AdmitResponse, 'status' | 'refusal'> & {
 
 /** What a store knows about a key at one instant. Every answer to a caller is derived from it. */
 export interface KeyFacts {
-  /** The store's time, never before the newest entry. */
+  /** The store's clock. After it was set back, entries may lie ahead of it. */
   readonly nowMs: number;
   /** The local day by the store's clock. */
   readonly localDay: LocalDay;
@@ -107,7 +107,10 @@ export function refusalOf(check: Check, facts: KeyFacts, groupFacts?: KeyFacts):
   const [first, ...others] = [...ofKey, ...ofGroup];
   if (first === undefined) return undefined;
   // A client that retries at an earlier one of the instants would be refused again.
-  return refusal(others.reduce((latest, other) => (other.retryAtMs > latest.retryAtMs ? other : latest), first));
+  return refusal(
+    others.reduce((latest, other) => (other.retryAtMs > latest.retryAtMs ? other : latest), first),
+    facts,
+  );
 }
 
 /**
@@ -126,7 +129,7 @@ export function reservationRefusal(
   const { spentMicros, reservedMicros } = facts;
   if (budget === undefined || spentMicros + reservedMicros + costMicros <= budget.amountMicros) return undefined;
   if (reservedMicros === 0 && spentMicros < budget.amountMicros) return undefined;
-  return refusal(budgetReached(budget, facts, now));
+  return refusal(budgetReached(budget, facts, now), now);
 }
 
 interface ReachedLimit {
@@ -158,19 +161,17 @@ function limitsReached(limits: KeyLimits = {}, costKind: CostKind, facts: KeyFac
 }
 
 /** What others have reserved may be free soon; what is spent is so until the period ends. */
-function budgetReached(
-  budget: KeyBudget,
-  facts: BudgetFacts,
-  { localDay, nowMs }: Pick<KeyFacts, 'localDay' | 'nowMs'>,
-): ReachedLimit {
+function budgetReached(budget: KeyBudget, facts: BudgetFacts, now: Pick<KeyFacts, 'localDay' | 'nowMs'>): ReachedLimit {
+  const { localDay, nowMs } = now;
   const endMs = budgetEndMs(budget.period, localDay);
   const isSpent = facts.spentMicros >= budget.amountMicros;
   const retryAtMs = isSpent && endMs > nowMs ? endMs : nowMs + SOON_MS;
-  return { limit: LimitName.BUDGET, retryAtMs, budget: budgetStatus(budget, facts, localDay) };
+  return { limit: LimitName.BUDGET, retryAtMs, budget: budgetStatus(budget, facts, now) };
 }
 
-function refusal({ limit, retryAtMs, budget }: ReachedLimit): Refusal {
-  return create(RefusalSchema, { limit, retryAt: timestampFromMs(retryAtMs), budget });
+function refusal({ limit, retryAtMs, budget }: ReachedLimit, { nowMs }: Pick<KeyFacts, 'nowMs'>): Refusal {
+  const retryAfterMs = msUntil(retryAtMs, nowMs);
+  return create(RefusalSchema, { limit, retryAt: timestampFromMs(retryAtMs), retryAfterMs, budget });
 }
 
 function statusOf(limits: KeyLimits = {}, facts: KeyFacts): LimitStatus {
@@ -183,21 +184,23 @@ function statusOf(limits: KeyLimits = {}, facts: KeyFacts): LimitStatus {
   });
   if (concurrentRequests !== undefined)
     status.concurrency = create(ConcurrencySchema, { limit: concurrentRequests, running });
-  if (budget !== undefined) status.budget = budgetStatus(budget, money, facts.localDay);
+  if (budget !== undefined) status.budget = budgetStatus(budget, money, facts);
   return status;
 }
 
 function budgetStatus(
   { amountMicros, period }: KeyBudget,
   { spentMicros, reservedMicros }: BudgetFacts,
-  localDay: LocalDay,
+  { localDay, nowMs }: Pick<KeyFacts, 'localDay' | 'nowMs'>,
 ): BudgetStatus {
+  const endMs = budgetEndMs(period, localDay);
   return create(BudgetStatusSchema, {
     amountMicros,
     spentMicros: BigInt(spentMicros),
     reservedMicros: BigInt(reservedMicros),
     firstDay: budgetSpan(period, localDay).firstDay,
-    resetsAt: timestampFromMs(budgetEndMs(period, localDay)),
+    resetsAt: timestampFromMs(endMs),
+    resetsAfterMs: msUntil(endMs, nowMs),
   });
 }
 
@@ -208,21 +211,27 @@ function budgetEndMs(period: BudgetPeriod, localDay: LocalDay): number {
 }
 
 function requestWindow(limit: number, { nowMs, requests: { count, newestMs, freeingMs } }: KeyFacts) {
-  const freeAt = (enteredMs: number | undefined) =>
-    timestampFromMs(enteredMs === undefined ? nowMs : enteredMs + WINDOW_MS);
-  const nextSlotAt = count < limit ? timestampFromMs(nowMs) : freeAt(freeingMs);
+  const freeMs = (enteredMs: number | undefined) => (enteredMs === undefined ? nowMs : enteredMs + WINDOW_MS);
+  const emptyMs = freeMs(newestMs);
+  const nextSlotMs = count < limit ? nowMs : freeMs(freeingMs);
+  const resetsMs = limit === 0 ? nowMs + WINDOW_MS : freeMs(freeingMs);
+  const nextSlot = { nextSlotAt: timestampFromMs(nextSlotMs), nextSlotAfterMs: msUntil(nextSlotMs, nowMs) };
   return {
     limit,
     remaining: Math.max(0, limit - count),
-    emptyAt: freeAt(newestMs),
-    nextSlotAt: limit === 0 ? undefined : nextSlotAt,
-    resetsAt: limit === 0 ? timestampFromMs(nowMs + WINDOW_MS) : freeAt(freeingMs),
+    emptyAt: timestampFromMs(emptyMs),
+    emptyAfterMs: msUntil(emptyMs, nowMs),
+    resetsAt: timestampFromMs(resetsMs),
+    resetsAfterMs: msUntil(resetsMs, nowMs),
+    ...(limit > 0 && nextSlot),
   };
 }
 
-function tokenBudget(limit: bigint, { localDay, usedTokens }: KeyFacts) {
+function tokenBudget(limit: bigint, { localDay, usedTokens, nowMs }: KeyFacts) {
   const used = BigInt(usedTokens);
-  return { limit, remaining: used < limit ? limit - used : 0n, resetsAt: timestampFromMs(endOfLocalDayMs(localDay)) };
+  const endMs = endOfLocalDayMs(localDay);
+  const resets = { resetsAt: timestampFromMs(endMs), resetsAfterMs: msUntil(endMs, nowMs) };
+  return { limit, remaining: used < limit ? limit - used : 0n, ...resets };
 }
 
 /** When data of a day can be dropped: requests admitted before its midnight may end hours later. */

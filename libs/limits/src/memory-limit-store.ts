@@ -129,7 +129,7 @@ export class MemoryLimitStore implements LimitStore {
     if (limit === undefined) return decisionOf(check, { nowMs: clockMs, localDay, usedTokens, requests: emptyWindow });
 
     const { window, nowMs } = this.#windows.open({ key });
-    const facts = (): KeyFacts => ({ nowMs, localDay, usedTokens, requests: window.facts(limit) });
+    const facts = (): KeyFacts => ({ nowMs: clockMs, localDay, usedTokens, requests: window.facts(limit) });
     const before = facts();
     if (requestId === '' || window.has(requestId)) return decisionOf(check, before, true);
     if (refusalOf(check, before) !== undefined) return decisionOf(check, before);
@@ -171,7 +171,7 @@ export class MemoryLimitStore implements LimitStore {
     const places = this.#places.open(nameOf(subject));
     const day = tokensPerDay === undefined ? undefined : this.#counter({ key, groupKey, span: daySpan(localDay) });
     const facts = (): KeyFacts => ({
-      nowMs,
+      nowMs: clockMs,
       localDay,
       usedTokens: day?.used ?? 0,
       requests: window.facts(requestsPerMinute ?? 0),

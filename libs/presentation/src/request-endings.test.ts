@@ -1,4 +1,5 @@
-import { LimitName } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { create } from '@bufbuild/protobuf';
+import { LimitName, RefusalSchema } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { RequestEnding } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { expect, it } from 'vitest';
 import { endingWords, rejectingLimitText, requestFilterName } from './request-endings.ts';
@@ -15,7 +16,7 @@ it('a filter is also known by the name of its value in JSON', () => {
 });
 
 it('names the limit that rejected a request', () => {
-  const of = (limit: LimitName) => rejectingLimitText({ refusal: { $typeName: 'gateway.limiter.v1.Refusal', limit } });
+  const of = (limit: LimitName) => rejectingLimitText({ refusal: create(RefusalSchema, { limit }) });
   expect(of(LimitName.TOKENS_PER_DAY)).toBe('tokens per day');
   expect(of(LimitName.REQUESTS_PER_MINUTE)).toBe('requests per minute');
   expect(rejectingLimitText({})).toBe('');

@@ -21,7 +21,7 @@ const limiterRoute = serviceRoute(LimiterService, {
     lastSignal = context.signal;
     if (key === 'slow') await aborted(context.signal);
     if (key === 'refused') {
-      throw new GatewayError('rate_limit_exceeded', 'Too many.', { limit: 'tokens_per_day', retryAtMs: 1_234 });
+      throw new GatewayError('rate_limit_exceeded', 'Too many.', { limit: 'tokens_per_day', retryAfterMs: 1_234 });
     }
     if (key === 'broken') throw new Error('secret text of a fault');
     return { status: { localDay: key } };
@@ -75,7 +75,7 @@ function behavesAsAClient(clients: () => Clients) {
       name: 'GatewayError',
       code: 'rate_limit_exceeded',
       limit: 'tokens_per_day',
-      retryAtMs: 1_234,
+      retryAfterMs: 1_234,
     });
   });
 

@@ -42,6 +42,14 @@ export function isWithin(durationMs: number, sinceMs: number, nowMs: number): bo
   return nowMs >= sinceMs && nowMs - sinceMs < durationMs;
 }
 
+/**
+ * How long until an instant, to be sent to another machine: clocks differ, so the receiver waits by
+ * durations only. Whole milliseconds, rounded up, within 32 bits (seven weeks).
+ */
+export function msUntil(atMs: number, nowMs: number = epochMs()): number {
+  return Math.min(2 ** 32 - 1, Math.max(0, Math.ceil(atMs - nowMs)));
+}
+
 /** A clock for tests, which moves only when a test moves it. */
 export class ManualClock implements Clock {
   #nowMs: number;

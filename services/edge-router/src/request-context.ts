@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Token } from '@gateway/proto/identity/v1/identity_service_pb.js';
-import type { CostKind, LimitStatus } from '@gateway/proto/limiter/v1/limit_pb.js';
+import type { CostKind } from '@gateway/proto/limiter/v1/limit_pb.js';
 import type { GetUsageResponse } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import type { Clock } from '@gateway/time';
 import type { Admission, EdgeLimiter } from './admission/admit.ts';
@@ -74,7 +74,14 @@ export interface EndpointPeers extends Pick<EdgeRouterPeers, 'broker' | 'adapter
 /** A token's usage, and the limits that are set for it. */
 export interface UsageReport {
   readonly used: GetUsageResponse;
-  readonly status: Pick<LimitStatus, 'requests' | 'tokens'> | undefined;
+  readonly limits: Readonly<Record<'requestsPerMinute' | 'tokensPerDay', LimitObject | null>>;
+}
+
+/** @see spec "Usage object" */
+export interface LimitObject {
+  readonly limit: number;
+  readonly remaining: number;
+  readonly resetsAt: string;
 }
 
 /** Answers a request, or throws a GatewayError for the server to render. */

@@ -1,5 +1,4 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import {
   AccountProblem,
   type AttemptReportSchema,
@@ -45,13 +44,13 @@ function brokerOf(configured = accounts, storeOf = (clock: ManualClock): PoolSto
 
 /** A quota of five hours that started two hours ago. */
 const used = (usedFraction: number, more: { readonly name?: string; readonly models?: string } = {}) => ({
-  ...{ name: '5h', usedFraction, lengthSeconds: 18_000, resetsAt: timestampFromMs(startMs + 3 * hourMs) },
+  ...{ name: '5h', usedFraction, lengthSeconds: 18_000, resetsAfterMs: 3 * hourMs },
   ...more,
 });
 const succeeded = { result: AttemptResult.SUCCEEDED };
 const limitedFor = (hours: number) => ({
   result: AttemptResult.RATE_LIMITED,
-  retryAt: timestampFromMs(startMs + hours * hourMs),
+  retryAfterMs: hours * hourMs,
 });
 
 describe('what metrics show of accounts', () => {

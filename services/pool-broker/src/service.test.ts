@@ -50,7 +50,7 @@ function brokerOf(gateway: GatewayConfig = sampleGateway) {
       result,
       modelScoped,
       ...(problem !== undefined && { problem }),
-      retryAt: retryInMs === undefined ? undefined : timestampFromMs(clock.nowMs() + retryInMs),
+      retryAfterMs: retryInMs,
     },
   });
 
@@ -320,8 +320,7 @@ describe('requests in flight', () => {
 
 describe('the quotas that answers report', () => {
   const windows = (usedFraction: number) => {
-    const resetsAt = timestampFromMs(startMs + 9_000_000);
-    return [{ name: '5h', usedFraction, resetsAt, lengthSeconds: 18_000 }];
+    return [{ name: '5h', usedFraction, resetsAfterMs: 9_000_000, lengthSeconds: 18_000 }];
   };
 
   it('are seen by operators, and steer what comes next', async () => {
@@ -329,7 +328,8 @@ describe('the quotas that answers report', () => {
     const { lease } = await request({});
     const report = { result: AttemptResult.SUCCEEDED, windows: windows(0.99) };
     await pools.report({ attempt: { lease, report } });
-    expect((await accounts())[0]?.windows).toMatchObject(windows(0.99));
+    const shown = { name: '5h', usedFraction: 0.99, resetsAt: timestampFromMs(startMs + 9_000_000) };
+    expect((await accounts())[0]?.windows).toMatchObject([shown]);
     const next = await Promise.all(Array.from({ length: 5 }, () => request({})));
     expect(new Set(next.map((served) => served.lease?.accountId))).toEqual(new Set(['responses/team-b']));
   });

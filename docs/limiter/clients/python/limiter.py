@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timezone
 from typing import TypeVar
 
 import grpc
@@ -49,7 +48,8 @@ class Admitted:
 @dataclass(frozen=True)
 class Refused:
     limit: str
-    retry_at: datetime
+    # By the clock of the limiter's store: clocks differ, so a service waits by this.
+    retry_after_seconds: float
 
 
 @dataclass(frozen=True)
@@ -137,4 +137,4 @@ def _decision(response: limiter_service_pb2.AdmitResponse) -> Decision:
         remaining = status.requests.remaining if status.HasField("requests") else None
         return Admitted(remaining_requests=remaining, local_day=status.local_day)
     limit = limit_pb2.LimitName.Name(response.refusal.limit).removeprefix("LIMIT_NAME_").lower()
-    return Refused(limit=limit, retry_at=response.refusal.retry_at.ToDatetime(tzinfo=timezone.utc))
+    return Refused(limit=limit, retry_after_seconds=response.refusal.retry_after_ms / 1_000)

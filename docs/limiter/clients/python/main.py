@@ -6,7 +6,6 @@ Asks for six requests at a limit of five, the first one twice; settles what that
 import math
 import os
 import sys
-from datetime import datetime, timezone
 from pathlib import Path
 from uuid import uuid4
 
@@ -38,8 +37,7 @@ def describe(decision: Decision) -> str:
     match decision:
         case Admitted(remaining_requests=remaining):
             return f"admitted, {remaining} left"
-        case Refused(limit=limit, retry_at=retry_at):
-            seconds = (retry_at - datetime.now(timezone.utc)).total_seconds()
+        case Refused(limit=limit, retry_after_seconds=seconds):
             return f"refused by {limit}, free again in {math.ceil(seconds)} s"
         case Unanswered():
             return "no limiter answered: this service goes by its own rule"

@@ -1,4 +1,3 @@
-import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { type CallOptions, type Client, Code, ConnectError, createClient } from '@connectrpc/connect';
 import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node';
 import { LimitName } from './gen/gateway/limiter/v1/limit_pb.js';
@@ -21,7 +20,7 @@ export type Decision =
       /** Settle with this day. */
       readonly localDay: string;
     }
-  | { readonly kind: 'refused'; readonly limit: string; readonly retryAt: Date | undefined }
+  | { readonly kind: 'refused'; readonly limit: string; readonly retryAfterMs: number }
   | Unanswered;
 
 /** No limiter answered in time. Apply a rule of your own: admit, or refuse. */
@@ -114,8 +113,8 @@ function toDecision({ status, refusal }: AdmitResponse): Decision {
   if (refusal === undefined) {
     return { kind: 'admitted', remainingRequests: status?.requests?.remaining, localDay: status?.localDay ?? '' };
   }
-  const retryAt = refusal.retryAt === undefined ? undefined : timestampDate(refusal.retryAt);
-  return { kind: 'refused', limit: LimitName[refusal.limit].toLowerCase(), retryAt };
+  const { limit, retryAfterMs } = refusal;
+  return { kind: 'refused', limit: LimitName[limit].toLowerCase(), retryAfterMs };
 }
 
 async function* one<T>(message: T): AsyncGenerator<T> {

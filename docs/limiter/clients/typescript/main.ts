@@ -32,14 +32,10 @@ function describe(decision: Decision): string {
     case 'admitted':
       return `admitted, ${decision.remainingRequests} left`;
     case 'refused':
-      return `refused by ${decision.limit}, free again in ${secondsUntil(decision.retryAt)} s`;
+      return `refused by ${decision.limit}, free again in ${Math.ceil(decision.retryAfterMs / 1_000)} s`;
     case 'unanswered':
       return 'no limiter answered: this service goes by its own rule';
   }
-}
-
-function secondsUntil(instant: Date | undefined): number {
-  return instant === undefined ? Number.POSITIVE_INFINITY : Math.ceil((instant.getTime() - Date.now()) / 1_000);
 }
 
 /** The same variables as those of the gateway's services. */

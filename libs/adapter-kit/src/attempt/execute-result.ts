@@ -3,6 +3,7 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { GatewayError } from '@gateway/errors';
 import type { ExecuteResultSchema, UpstreamAnswerSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
+import { msUntil } from '@gateway/time';
 import { answerTooLarge } from '../failure/attempt-failure.ts';
 import { failureCause } from '../failure/failure-cause.ts';
 import type { AttemptFailure, ProviderAnswer } from '../format-definition.ts';
@@ -15,9 +16,9 @@ export type ExecuteResultInit = MessageInitShape<typeof ExecuteResultSchema>;
 export function failedAttempt(failure: AttemptFailure) {
   const { result, retryAtMs, modelScoped, problem, feature, upstreamStatus, error } = failure;
   const cause = failure.cause || failureCause(error.cause);
-  const retryAt = retryAtMs === undefined ? undefined : timestampFromMs(retryAtMs);
+  const retry = retryAtMs !== undefined && { retryAt: timestampFromMs(retryAtMs), retryAfterMs: msUntil(retryAtMs) };
   const details = { ...(problem !== undefined && { problem }), ...(feature !== undefined && { feature }) };
-  return { result, retryAt, modelScoped, upstreamStatus, cause, ...details };
+  return { result, modelScoped, upstreamStatus, cause, ...retry, ...details };
 }
 
 /**

@@ -1,6 +1,7 @@
 import { GatewayError } from '@gateway/errors';
 import { noCreditCause } from '@gateway/presentation/account-error-text';
 import { AccountProblem, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
+import { msUntil } from '@gateway/time';
 import type { AttemptFailure } from '../format-definition.ts';
 import { consequences, type ErrorMeaning } from './error-meanings.ts';
 import { capabilityText, errorTexts, type RejectedCapability } from './error-texts.ts';
@@ -96,7 +97,8 @@ function toGatewayError({ meaning, capability, upstreamStatus, upstreamCode, ret
     const shown = rejectionStatuses.includes(status) ? status : 400;
     return new GatewayError('upstream_rejected', text, { ...details, upstreamStatus: shown });
   }
-  if (result === AttemptResult.RATE_LIMITED) return new GatewayError('pool_exhausted', text, { ...details, retryAtMs });
+  if (result === AttemptResult.RATE_LIMITED)
+    return new GatewayError('pool_exhausted', text, { ...details, retryAfterMs: retryAtMs && msUntil(retryAtMs) });
   return new GatewayError('providers_unavailable', text, details);
 }
 

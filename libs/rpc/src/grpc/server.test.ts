@@ -29,7 +29,7 @@ let lastSignal: AbortSignal | undefined;
 const route = serviceRoute(PlayService, {
   unary: async ({ value }, { signal }) => {
     lastSignal = signal;
-    if (String(value) === 'refused') throw new GatewayError('pool_exhausted', 'All busy.', { retryAtMs: 5_000 });
+    if (String(value) === 'refused') throw new GatewayError('pool_exhausted', 'All busy.', { retryAfterMs: 5_000 });
     if (String(value) === 'broken') throw new Error('secret');
     if (String(value) === 'hold') await new Promise((resolve) => signal.addEventListener('abort', resolve));
     return { value };

@@ -47,16 +47,36 @@ describe('the admission of a request', () => {
   });
 
   it('has the refusal as an error, beside the headers', async () => {
-    const status = create(LimitStatusSchema, { requests: { limit: 5, emptyAt: timestampFromMs(noonMs + 42_000) } });
+    const status = create(LimitStatusSchema, { requests: { limit: 5, emptyAfterMs: 42_000 } });
     const retryAt = timestampFromMs(noonMs + 1_000);
-    const refusal = create(RefusalSchema, { limit: LimitName.REQUESTS_PER_MINUTE, retryAt });
+    const refusal = create(RefusalSchema, { limit: LimitName.REQUESTS_PER_MINUTE, retryAt, retryAfterMs: 1_000 });
     const { admission } = await admitAs({ status, refusal });
     expect(admission.headers).toMatchObject({ 'x-ratelimit-reset-requests': '42s' });
     expect(admission.refusal).toMatchObject({
       code: 'rate_limit_exceeded',
       limit: 'requests_per_minute',
+      retryAfterMs: 1_000,
       retryAtMs: noonMs + 1_000,
     });
+  });
+
+  it.each([
+    ['ahead of', -5_000],
+    ['behind', 300_000],
+  ])('is told by durations when the clock of the edge is %s the store’s', async (_, offMs) => {
+    const at = (afterMs: number) => timestampFromMs(noonMs + offMs + afterMs);
+    const resets = { limit: 5n, remaining: 0n, resetsAt: at(60_000), resetsAfterMs: 60_000 };
+    const requests = { limit: 5, emptyAt: at(42_000), emptyAfterMs: 42_000 };
+    const status = create(LimitStatusSchema, { requests, tokens: resets });
+    const refusal = create(RefusalSchema, {
+      limit: LimitName.TOKENS_PER_DAY,
+      retryAt: at(60_000),
+      retryAfterMs: 60_000,
+    });
+    const { admission } = await admitAs({ status, refusal });
+    const shown = { 'x-ratelimit-reset-requests': '42s', 'x-ratelimit-reset-tokens': '1m0s' };
+    expect(admission.headers).toMatchObject(shown);
+    expect(admission.refusal).toMatchObject({ retryAfterMs: 60_000, retryAtMs: noonMs + 60_000 });
   });
 
   it('asks nothing for a personal token, whatever its row says', async () => {

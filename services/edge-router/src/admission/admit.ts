@@ -71,8 +71,10 @@ export async function admit(
   }
   const { status, refusal } = await limiter.admit({ ...limiterTerms(token), requestId, costKind });
   const localDay = status?.localDay || localDayOf(admittedAtMs);
-  const admission = { admittedAtMs, localDay, headers: rateLimitHeaders(status, clock.nowMs()) };
-  return refusal === undefined ? admission : { ...admission, refusal: refusalError(refusal, pricing) };
+  const admission = { admittedAtMs, localDay, headers: rateLimitHeaders(status) };
+  if (refusal === undefined) return admission;
+  const call = { askedAtMs: admittedAtMs, answeredAtMs: clock.nowMs() };
+  return { ...admission, refusal: refusalError(refusal, call, pricing) };
 }
 
 interface AdmissionPeers {
@@ -96,11 +98,15 @@ export function placesOf(requestId: string, { tokenId, limits, group }: Token): 
   };
 }
 
-export function refusalError({ limit, retryAt, budget }: Refusal, { prices }: Currency): GatewayError {
+export function refusalError(
+  { limit, retryAt, retryAfterMs, budget }: Refusal,
+  call: CallTimes,
+  { prices }: Currency,
+): GatewayError {
   const [name, text] = refusals[limit];
-  const retryAtMs = retryAt === undefined ? undefined : timestampMs(retryAt);
+  const retryAtMs = shownInstant(retryAfterMs, retryAt, call);
   const message = budget === undefined ? text : `${text} ${budgetText(budget, prices.currency)}`;
-  return new GatewayError('rate_limit_exceeded', message, { limit: name, retryAtMs });
+  return new GatewayError('rate_limit_exceeded', message, { limit: name, retryAfterMs, retryAtMs });
 }
 
 function budgetText({ amountMicros, spentMicros, reservedMicros }: BudgetStatus, currency: string): string {
@@ -154,24 +160,40 @@ function groupTerms({ groupId, limits }: Group) {
  * set.
  * @see spec "Rate-limit headers"
  */
-export function rateLimitHeaders({ requests, tokens }: Partial<LimitStatus> = {}, nowMs: number): Admission['headers'] {
+export function rateLimitHeaders({ requests, tokens }: Partial<LimitStatus> = {}): Admission['headers'] {
   return {
-    ...(requests && headersOfLimit('requests', requests, requests.emptyAt, nowMs)),
-    ...(tokens && headersOfLimit('tokens', tokens, tokens.resetsAt, nowMs)),
+    ...(requests && headersOfLimit('requests', requests, requests.emptyAfterMs)),
+    ...(tokens && headersOfLimit('tokens', tokens, tokens.resetsAfterMs)),
   };
 }
 
 function headersOfLimit(
   kind: string,
   { limit, remaining }: { readonly limit: number | bigint; readonly remaining: number | bigint },
-  resetAt: Timestamp | undefined,
-  nowMs: number,
+  resetAfterMs: number,
 ) {
   return {
     [`x-ratelimit-limit-${kind}`]: String(limit),
     [`x-ratelimit-remaining-${kind}`]: String(remaining),
-    [`x-ratelimit-reset-${kind}`]: formatDuration(resetAt === undefined ? 0 : timestampMs(resetAt) - nowMs),
+    [`x-ratelimit-reset-${kind}`]: formatDuration(resetAfterMs),
   };
+}
+
+/** When a call was made and answered, by the clock of this edge. */
+export interface CallTimes {
+  readonly askedAtMs: number;
+  readonly answeredAtMs: number;
+}
+
+/**
+ * An instant of an answer as clients read it: by the clock of this edge, which the header `date`
+ * tells them. The limiter's own instant, such as midnight, is shown if the two clocks agree as far
+ * as the call can tell.
+ */
+export function shownInstant(afterMs: number, at: Timestamp | undefined, { askedAtMs, answeredAtMs }: CallTimes) {
+  const atMs = at === undefined ? 0 : timestampMs(at);
+  const isPossible = atMs >= askedAtMs + afterMs && atMs <= answeredAtMs + afterMs;
+  return isPossible ? atMs : answeredAtMs + afterMs;
 }
 
 /**

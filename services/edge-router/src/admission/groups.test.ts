@@ -1,5 +1,4 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { Check, RunningRequest } from '@gateway/limits';
 import { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { TokenKind, TokenSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
@@ -44,7 +43,7 @@ describe('the admission of a token in a group', () => {
     [LimitName.BUDGET, 'budget'],
     [LimitName.CONCURRENCY, 'concurrency'],
   ])('names the limit that refused: %s is %s', async (limit, name) => {
-    const refusal = create(RefusalSchema, { limit, retryAt: timestampFromMs(5_000) });
+    const refusal = create(RefusalSchema, { limit, retryAfterMs: 5_000 });
     const limiter = { admit: async () => ({ refusal }) };
     const token = tokenOf({ group: groupOf({ requestsPerMinute: 1 }) });
     const admission = await admit('r', token, CostKind.REQUEST_AND_TOKENS, {
@@ -52,7 +51,8 @@ describe('the admission of a token in a group', () => {
       clock,
       pricing: { prices: { currency: 'EUR' } },
     });
-    expect(admission.refusal).toMatchObject({ code: 'rate_limit_exceeded', limit: name, retryAtMs: 5_000 });
+    const waits = { retryAfterMs: 5_000, retryAtMs: clock.nowMs() + 5_000 };
+    expect(admission.refusal).toMatchObject({ code: 'rate_limit_exceeded', limit: name, ...waits });
   });
 
   it('says what is spent and reserved of a budget that refused', async () => {

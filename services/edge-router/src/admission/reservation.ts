@@ -43,16 +43,17 @@ async function reserve(
   if (!(await isServed(model, token, peers))) return;
   const { limiter, running, clock, pricing } = peers;
   const terms = limiterTerms(token);
+  const askedAtMs = clock.nowMs();
   const refusal = await limiter.reserve({ ...terms, requestId, localDay, costMicros });
   if (refusal === undefined) {
     running.add({ ...placesOf(requestId, token), reserved: { micros: costMicros, span } });
     return;
   }
+  const error = refusalError(refusal, { askedAtMs, answeredAtMs: clock.nowMs() }, pricing);
   // The refusal has returned what the request took, so the headers of its admission are outdated.
   running.remove(requestId);
   const status = await limiter.peek(terms).catch(() => undefined);
-  if (status !== undefined) response.setHeaders(new Map(Object.entries(rateLimitHeaders(status, clock.nowMs()))));
-  const error = refusalError(refusal, pricing);
+  if (status !== undefined) response.setHeaders(new Map(Object.entries(rateLimitHeaders(status))));
   logEntry.onRefused(error);
   throw error;
 }

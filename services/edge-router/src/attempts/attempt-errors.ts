@@ -1,5 +1,4 @@
-import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
-import { GatewayError } from '@gateway/errors';
+import { GatewayError, type GatewayErrorDetails } from '@gateway/errors';
 import { type Attempt, type AttemptReport, AttemptResult, ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import type { PoolExhausted, UnknownModel } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 
@@ -38,38 +37,38 @@ export function classNotTaken(model: string): GatewayError {
   return notFound(`The model class ${shown(model)} is not accepted here. Use the name of a model.`);
 }
 
-export function poolExhausted({ retryAt }: PoolExhausted): GatewayError {
-  return new GatewayError('pool_exhausted', 'Every account that could serve the request is rate limited.', {
-    retryAtMs: retryAt === undefined ? undefined : timestampMs(retryAt),
-  });
+export function poolExhausted({ retryAfterMs }: PoolExhausted): GatewayError {
+  const text = 'Every account that could serve the request is rate limited.';
+  return new GatewayError('pool_exhausted', text, { retryAfterMs });
 }
 
 /**
- * Accounts exist, but none is usable. `attempts`: those made just now. `retryAt`: when one may be,
- * if that is known.
+ * Accounts exist, but none is usable. `attempts`: those made just now. `retryAfterMs`: until one
+ * may be, if that is known.
  */
 export function noneUsable(
   formats: readonly ProviderFormat[],
   attempts: readonly Attempt[],
-  retryAt?: Timestamp,
+  retryAfterMs?: number,
 ): GatewayError {
   const results = attempts.map(({ report }) => report?.result ?? AttemptResult.CANCELLED);
-  if (results.length > 0 && results.every((result) => unreached.has(result))) return outOfReach(formats, { retryAt });
+  if (results.length > 0 && results.every((result) => unreached.has(result)))
+    return outOfReach(formats, { retryAfterMs });
   const refused = results.every((result) => result === AttemptResult.UNAUTHORIZED);
   const triedFormats = attempts.flatMap(({ lease }) => (lease === undefined ? [] : [lease.format]));
   const pool = onlyPoolOf(formats) ?? (refused ? onlyPoolOf(triedFormats) : undefined);
   const text = pool === undefined ? noProvider : `No account of the ${pool} pool is available.`;
-  return new GatewayError('providers_unavailable', text, { retryAtMs: retryAt && timestampMs(retryAt) });
+  return new GatewayError('providers_unavailable', text, { retryAfterMs });
 }
 
 /** The provider, or a service on the way to it, could not be reached. */
 export function outOfReach(
   formats: readonly ProviderFormat[],
-  { retryAt, cause }: { readonly retryAt?: Timestamp | undefined; readonly cause?: unknown },
+  { retryAfterMs, cause }: Pick<GatewayErrorDetails, 'retryAfterMs' | 'cause'>,
 ): GatewayError {
   const pool = onlyPoolOf(formats);
   const text = pool === undefined ? noProvider : `The ${pool} pool is unreachable.`;
-  return new GatewayError('providers_unavailable', text, { cause, retryAtMs: retryAt && timestampMs(retryAt) });
+  return new GatewayError('providers_unavailable', text, { cause, retryAfterMs });
 }
 
 /**

@@ -240,18 +240,18 @@ describe('runAttempts', () => {
   });
 
   it('answers pool_exhausted with the reset that the broker knows', async () => {
-    const { run } = setUp([lease('a'), { case: 'exhausted', value: { retryAt: timestampFromMs(5_000) } }], {
+    const { run } = setUp([lease('a'), { case: 'exhausted', value: { retryAfterMs: 5_000 } }], {
       a: [limited],
     });
-    await expect(run()).rejects.toMatchObject({ code: 'pool_exhausted', retryAtMs: 5_000 });
+    await expect(run()).rejects.toMatchObject({ code: 'pool_exhausted', retryAfterMs: 5_000 });
   });
 
   it('answers providers_unavailable when others failed, and never with the limit of one account', async () => {
     const broken: Frame = { result: { attempt: { result: AttemptResult.SERVER_ERROR, upstreamStatus: 500 } } };
-    const none = { case: 'unavailable', value: { retryAt: timestampFromMs(5_000) } } as const;
+    const none = { case: 'unavailable', value: { retryAfterMs: 5_000 } } as const;
     const { end } = setUp([lease('a'), lease('b'), none], { a: [broken], b: [limited] });
     expect(await end()).toMatchObject({
-      error: { code: 'providers_unavailable', retryAtMs: 5_000 },
+      error: { code: 'providers_unavailable', retryAfterMs: 5_000 },
       last: { attempt: { upstreamStatus: 500 } },
     });
   });

@@ -184,7 +184,7 @@ export async function runAttempts(plan: AttemptPlan, { leases, events }: Attempt
     // away.
     const isUnknown = result.case === 'unknownModel' && attempts.length === 0;
     if (isUnknown) return modelNotFound(model, plan.formats, result.value);
-    return noneUsable(plan.formats, attempts, result.case === 'unavailable' ? result.value.retryAt : undefined);
+    return noneUsable(plan.formats, attempts, result.case === 'unavailable' ? result.value.retryAfterMs : undefined);
   }
 
   /**

@@ -79,13 +79,13 @@ describe('what a Messages client gets when no account answered', () => {
   });
 
   it('says when a retry may succeed, if that is known', () => {
-    const error = new GatewayError('providers_unavailable', 'none left', { retryAtMs: 5 });
-    expect(messagesError({ ...failed, error, last: undefined }).retryAtMs).toBe(5);
-    expect(messagesError({ ...failed, error, last: last(AttemptResult.SERVER_ERROR, 500) }).retryAtMs).toBe(5);
+    const error = new GatewayError('providers_unavailable', 'none left', { retryAfterMs: 5 });
+    expect(messagesError({ ...failed, error, last: undefined }).retryAfterMs).toBe(5);
+    expect(messagesError({ ...failed, error, last: last(AttemptResult.SERVER_ERROR, 500) }).retryAfterMs).toBe(5);
   });
 
   it('is the gateway’s own word otherwise', () => {
-    const exhausted = new GatewayError('pool_exhausted', 'limited', { retryAtMs: 5 });
+    const exhausted = new GatewayError('pool_exhausted', 'limited', { retryAfterMs: 5 });
     const limited = last(AttemptResult.RATE_LIMITED, 429);
     expect(messagesError({ kind: 'failed', error: exhausted, last: limited })).toBe(exhausted);
     const unknown = new GatewayError('model_not_found', 'no');

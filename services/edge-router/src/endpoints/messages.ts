@@ -91,12 +91,16 @@ export function messagesError({ error, last }: AttemptsFailed): GatewayError {
   if (upstreamStatus < 400 || isForeign || !mayBeShown(attempt)) return asSubscription(error);
   // The adapter's message for the kind of error: the provider's text does not leave the adapter.
   const { message = error.message, upstreamCode } = last?.error ?? {};
-  return new GatewayError('upstream_rejected', message, { upstreamStatus, upstreamCode, retryAtMs: error.retryAtMs });
+  const { retryAfterMs } = error;
+  return new GatewayError('upstream_rejected', message, { upstreamStatus, upstreamCode, retryAfterMs });
 }
 
 function asSubscription(error: GatewayError): GatewayError {
   if (error.code !== 'providers_unavailable') return error;
-  return new GatewayError('subscription_unavailable', error.message, { cause: error, retryAtMs: error.retryAtMs });
+  return new GatewayError('subscription_unavailable', error.message, {
+    cause: error,
+    retryAfterMs: error.retryAfterMs,
+  });
 }
 
 /**

@@ -3,9 +3,9 @@ import { type Token, TokenKind } from '@gateway/proto/identity/v1/identity_servi
 import type { LimitStatus } from '@gateway/proto/limiter/v1/limit_pb.js';
 import type { UsagePeriod, UsageTotals } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { LOCAL_TIME_ZONE } from '@gateway/time';
-import { isLimited, limiterTerms } from '../admission/admit.ts';
+import { type CallTimes, isLimited, limiterTerms, shownInstant } from '../admission/admit.ts';
 import { sendJson } from '../http/respond.ts';
-import type { AdmittedRequest, EndpointPeers, UsageReport } from '../request-context.ts';
+import type { AdmittedRequest, EndpointPeers, LimitObject, UsageReport } from '../request-context.ts';
 
 /** How long the ledger may take to catch up and answer. */
 const queryTimeoutMs = 5_000;
@@ -16,23 +16,33 @@ const queryTimeoutMs = 5_000;
  * @see spec "GET /v1/usage"
  */
 export async function usage({ response, token }: AdmittedRequest, peers: EndpointPeers): Promise<void> {
-  const { used, status } = await peers.usageReports.ask(token.tokenId, () => reportOf(token, peers));
+  const { used, limits } = await peers.usageReports.ask(token.tokenId, () => reportOf(token, peers));
   sendJson(response, 200, {
     object: 'usage',
     token: { kind: token.kind === TokenKind.SERVICE ? 'service' : 'personal', label: token.label },
     timezone: LOCAL_TIME_ZONE,
     today: periodObject(used.today),
     last7Days: periodObject(used.lastSevenDays),
-    limits: { requestsPerMinute: limitObject(status?.requests), tokensPerDay: limitObject(status?.tokens) },
+    limits,
   });
 }
 
-async function reportOf(token: Token, { usageQuery, limiter }: EndpointPeers): Promise<UsageReport> {
-  const [used, status] = await Promise.all([
+async function reportOf(token: Token, peers: EndpointPeers): Promise<UsageReport> {
+  const { usageQuery } = peers;
+  const [used, limits] = await Promise.all([
     usageQuery.getUsage({ tokenId: token.tokenId }, { timeoutMs: queryTimeoutMs }),
-    isLimited(token) ? limiter.peek(limiterTerms(token)) : undefined,
+    isLimited(token) ? limitsOf(token, peers) : unlimited,
   ]);
-  return { used, status };
+  return { used, limits };
+}
+
+const unlimited = { requestsPerMinute: null, tokensPerDay: null };
+
+async function limitsOf(token: Token, { limiter, clock }: EndpointPeers): Promise<UsageReport['limits']> {
+  const askedAtMs = clock.nowMs();
+  const status = await limiter.peek(limiterTerms(token));
+  const call = { askedAtMs, answeredAtMs: clock.nowMs() };
+  return { requestsPerMinute: limitObject(status?.requests, call), tokensPerDay: limitObject(status?.tokens, call) };
 }
 
 /** @see spec "Usage object" */
@@ -60,9 +70,10 @@ function totalsObject(totals: UsageTotals | undefined) {
   };
 }
 
-function limitObject(limit: LimitStatus['requests'] | LimitStatus['tokens']) {
+function limitObject(limit: LimitStatus['requests'] | LimitStatus['tokens'], call: CallTimes): LimitObject | null {
   if (limit === undefined) return null;
-  return { limit: Number(limit.limit), remaining: Number(limit.remaining), resetsAt: isoOf(limit.resetsAt) };
+  const resetsAt = new Date(shownInstant(limit.resetsAfterMs, limit.resetsAt, call)).toISOString();
+  return { limit: Number(limit.limit), remaining: Number(limit.remaining), resetsAt };
 }
 
 function isoOf(at: Timestamp | undefined): string | null {

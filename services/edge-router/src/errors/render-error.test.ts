@@ -44,7 +44,7 @@ describe('renderError', () => {
   it('adds the limit, retryAt and a retry-after that is rounded up to a 429', () => {
     const error = new GatewayError('rate_limit_exceeded', 'Too many.', {
       limit: 'requests_per_minute',
-      retryAtMs: now + 41_001,
+      retryAfterMs: 41_001,
     });
     const { status, headers, body } = renderError(error, 'chat', now);
     expect(status).toBe(429);
@@ -54,12 +54,12 @@ describe('renderError', () => {
   });
 
   it('never asks to retry after less than a second', () => {
-    const error = new GatewayError('pool_exhausted', 'All limited.', { retryAtMs: now - 5 });
+    const error = new GatewayError('pool_exhausted', 'All limited.', { retryAfterMs: 0 });
     expect(renderError(error, 'chat', now).headers['retry-after']).toBe('1');
   });
 
   it('says when to retry also with a 503, if it is known', () => {
-    const error = new GatewayError('providers_unavailable', 'None usable.', { retryAtMs: now + 1_500 });
+    const error = new GatewayError('providers_unavailable', 'None usable.', { retryAfterMs: 1_500 });
     const { status, headers, body } = renderError(error, 'chat', now);
     expect([status, headers['retry-after']]).toEqual([503, '2']);
     expect(JSON.parse(body).error).toEqual({ code: 'providers_unavailable', message: 'None usable.' });
@@ -68,13 +68,13 @@ describe('renderError', () => {
   it('keeps SDKs from sleeping a day away', () => {
     const error = new GatewayError('rate_limit_exceeded', 'Spent.', {
       limit: 'tokens_per_day',
-      retryAtMs: now + 30_000_000,
+      retryAfterMs: 30_000_000,
     });
     expect(renderError(error, 'chat', now).headers['x-should-retry']).toBe('false');
   });
 
   it('speaks to Codex on the Responses endpoint', () => {
-    const error = new GatewayError('pool_exhausted', 'All limited.', { retryAtMs: now + 500 });
+    const error = new GatewayError('pool_exhausted', 'All limited.', { retryAfterMs: 500 });
     expect(JSON.parse(renderError(error, 'responses', now).body).error).toMatchObject({
       type: 'usage_limit_reached',
       resets_at: now / 1_000 + 1,

@@ -9,8 +9,8 @@ export type ErrorDialect = 'chat' | 'messages' | 'responses';
  */
 export function renderError(error: GatewayError, dialect: ErrorDialect, nowMs: number) {
   const status = statusOf(error);
-  const body = dialect === 'messages' ? messagesBody(error, status) : { error: chatFields(error, dialect) };
-  const own = error instanceof HttpFault ? error.headers : retryHeaders(error, status, nowMs);
+  const body = dialect === 'messages' ? messagesBody(error, status) : { error: chatFields(error, dialect, nowMs) };
+  const own = error instanceof HttpFault ? error.headers : retryHeaders(error, status);
   const headers: Record<string, string> = { 'content-type': 'application/json; charset=utf-8', ...own };
   return { status, headers, body: JSON.stringify(body) };
 }
@@ -71,7 +71,9 @@ function statusOf(error: GatewayError): number {
   return error.code === 'upstream_rejected' ? (error.upstreamStatus ?? 400) : statusOfCode[error.code];
 }
 
-function chatFields({ code, message, limit, retryAtMs }: GatewayError, dialect: ErrorDialect) {
+function chatFields(error: GatewayError, dialect: ErrorDialect, nowMs: number) {
+  const { code, message, limit, retryAfterMs } = error;
+  const retryAtMs = error.retryAtMs ?? (retryAfterMs === undefined ? undefined : nowMs + retryAfterMs);
   const ofCodex = dialect === 'responses';
   return {
     code,
@@ -92,22 +94,22 @@ function messagesBody({ upstreamStatus, upstreamCode, message }: GatewayError, s
   return { type: 'error', error: { type: 'api_error', code: 'subscription_upstream_error', message, ...details } };
 }
 
-function retryHeaders(error: GatewayError, status: number, nowMs: number): Record<string, string> {
+function retryHeaders(error: GatewayError, status: number): Record<string, string> {
   // Waiting does not make a token valid or an answer smaller: without this header, agents repeat
   // the request for most of a minute before they report the error.
   if (status === 401 || error.isFinal) return { 'x-should-retry': 'false' };
-  const { retryAtMs, limit } = error;
+  const { retryAfterMs, limit } = error;
   return {
-    ...(retryAtMs === undefined ? {} : { 'retry-after': `${Math.max(1, Math.ceil((retryAtMs - nowMs) / 1_000))}` }),
+    ...(retryAfterMs === undefined ? {} : { 'retry-after': `${Math.max(1, Math.ceil(retryAfterMs / 1_000))}` }),
     // SDKs obey retry-after without an upper bound: the wait for the next day, or for the next
     // period of a budget, would block the client's process.
-    ...(isForDays(limit, retryAtMs, nowMs) ? { 'x-should-retry': 'false' } : {}),
+    ...(isForDays(limit, retryAfterMs) ? { 'x-should-retry': 'false' } : {}),
   };
 }
 
 /** A budget that is only reserved has room again as soon as a request ends. */
-function isForDays(limit: GatewayError['limit'], retryAtMs = 0, nowMs = 0): boolean {
-  if (limit === 'budget') return retryAtMs - nowMs > 60_000;
+function isForDays(limit: GatewayError['limit'], retryAfterMs = 0): boolean {
+  if (limit === 'budget') return retryAfterMs > 60_000;
   return limit === 'tokens_per_day' || limit === 'group_tokens_per_day';
 }
 

@@ -67,7 +67,7 @@ for n, one in ipairs(subjects) do
     one.freeing = entry_at(one.window_key, math.max(0, one.count - one.limit))
   end
   local at = 9 * (n - 1) + 1
-  answer[at + 1], answer[at + 2], answer[at + 3], answer[at + 4] = one.unloaded, one.now, one.count, one.newest
+  answer[at + 1], answer[at + 2], answer[at + 3], answer[at + 4] = one.unloaded, clock, one.count, one.newest
   answer[at + 5], answer[at + 6], answer[at + 7] = one.freeing, one.used, one.running
   answer[at + 8], answer[at + 9] = one.spent, one.reserved
 end

@@ -3,7 +3,7 @@
 -- ARGV: start and end of the local day in the caller's keys, time of a test, then for each request:
 --   its id ('' to read), requests per minute, tokens per day (each '' for no limit), '1' when the day
 --   budget can refuse, '1' when the ledger's total must be loaded.
--- Returns now, then for each request: kind, entries, newest, freeing and used tokens. Kind: 1 total
+-- Returns for each request: now, kind, entries, newest, freeing and used tokens. Kind: 1 total
 -- unknown, 2 admitted, 3 refused. A missing time is -1. On another day it returns only {now} and
 -- decides nothing.
 
@@ -45,7 +45,7 @@ local function decide(window_key, day_key, request_id, limit, tokens_per_day, is
   if limit > 0 and count > 0 then
     freeing = entry_at(window_key, math.max(0, count - limit))
   end
-  return now, admitted and 2 or 3, count, newest, freeing, used
+  return clock, admitted and 2 or 3, count, newest, freeing, used
 end
 
 local answers = {}

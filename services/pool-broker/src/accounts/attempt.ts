@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto';
-import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { matchesAnyPattern } from '@gateway/presentation/model-pattern';
 import type {
   Attempt as AttemptMessage,
@@ -67,11 +66,14 @@ export interface Attempt extends Pick<Lease, 'leaseId' | 'accountId' | 'pool' | 
   readonly report: AttemptReport;
 }
 
-/** Undefined for an attempt without a lease, because it belongs to no account. */
-export function toAttempt({ lease, report }: AttemptMessage): Attempt | undefined {
+/**
+ * Undefined for an attempt without a lease, because it belongs to no account. Waits that the report
+ * names begin now: only this clock counts them.
+ */
+export function toAttempt({ lease, report }: AttemptMessage, nowMs: number): Attempt | undefined {
   if (lease === undefined || lease.leaseId === '') return undefined;
   const { leaseId, accountId, pool, model } = lease;
-  return { leaseId, accountId, pool, model, report: report === undefined ? cancelled : toReport(report) };
+  return { leaseId, accountId, pool, model, report: report === undefined ? cancelled : toReport(report, nowMs) };
 }
 
 /** The result of an attempt that reveals nothing about its account. */
@@ -82,14 +84,14 @@ export const cancelled: AttemptReport = {
   windows: [],
 };
 
-function toReport(message: ReportMessage): AttemptReport {
-  const { result, retryAt, modelScoped, windows, answerBegan, problem, feature, upstreamStatus, cause } = message;
+function toReport(message: ReportMessage, nowMs: number): AttemptReport {
+  const { result, retryAfterMs, modelScoped, windows, answerBegan, problem, feature, upstreamStatus, cause } = message;
   return {
     // A result that only a newer caller knows reveals nothing about the account.
     result: results.get(result) ?? 'cancelled',
-    retryAtMs: retryAt && timestampMs(retryAt),
+    retryAtMs: retryAfterMs === undefined ? undefined : nowMs + retryAfterMs,
     modelScoped,
-    windows: toWindows(windows),
+    windows: toWindows(windows, nowMs),
     answerBegan,
     problem: problems.get(problem),
     feature: feature === '' ? undefined : feature.slice(0, longestFeature),
@@ -120,13 +122,13 @@ const problems = new Map<AccountProblem, ProblemKind>([
 /**
  * The quotas that an answer reported. A quota without a name or with an invalid amount is ignored.
  */
-export function toWindows(messages: readonly WindowMessage[]): readonly QuotaWindow[] {
+export function toWindows(messages: readonly WindowMessage[], nowMs: number): readonly QuotaWindow[] {
   return messages
     .filter(({ name, usedFraction }) => name !== '' && Number.isFinite(usedFraction) && usedFraction >= 0)
     .slice(0, maxWindows)
-    .map(({ name, models, usedFraction, resetsAt, lengthSeconds }) => ({
+    .map(({ name, models, usedFraction, resetsAfterMs, lengthSeconds }) => ({
       ...{ name, models, usedFraction },
-      resetsAtMs: resetsAt && timestampMs(resetsAt),
+      resetsAtMs: resetsAfterMs === undefined ? undefined : nowMs + resetsAfterMs,
       lengthMs: lengthSeconds === 0 ? undefined : lengthSeconds * 1_000,
     }));
 }

@@ -72,19 +72,25 @@ describe('a lease', () => {
 });
 
 describe('a quota as a message', () => {
-  it('says the same there and back', () => {
+  it('says the same there and back, but for its reset: that is counted by the clock of the broker', () => {
     const windows = [
       { name: '7d_opus', models: '*opus*', usedFraction: 0.25, resetsAtMs: 1_795_132_800_123, lengthMs: 604_800_000 },
       { name: 'requests', models: 'gpt-5.5', usedFraction: 1.5, resetsAtMs: undefined, lengthMs: undefined },
     ];
     const messages = windows.map((window) => create(QuotaWindowSchema, toWindowMessage(window)));
-    expect(toWindows(messages)).toEqual(windows);
+    for (const message of messages.slice(0, 1)) message.resetsAfterMs = 5_000;
+    expect(toWindows(messages, 1_000)).toEqual([{ ...windows[0], resetsAtMs: 6_000 }, windows[1]]);
   });
 
   it('is passed over when it says nothing of use', () => {
     const useless = [{ name: '' }, { name: 'a', usedFraction: Number.NaN }, { name: 'a', usedFraction: -1 }];
-    expect(toWindows(useless.map((fields) => create(QuotaWindowSchema, fields)))).toEqual([]);
+    expect(
+      toWindows(
+        useless.map((fields) => create(QuotaWindowSchema, fields)),
+        0,
+      ),
+    ).toEqual([]);
     const many = Array.from({ length: 100 }, (_, n) => create(QuotaWindowSchema, { name: `${n}` }));
-    expect(toWindows(many)).toHaveLength(16);
+    expect(toWindows(many, 0)).toHaveLength(16);
   });
 });

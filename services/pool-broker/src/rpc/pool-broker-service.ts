@@ -32,7 +32,7 @@ export function poolBrokerHandlers(broker: Broker): Handlers<typeof PoolBrokerSe
       const answer = await acquireLease(broker, {
         ...asked,
         formats: formats.flatMap(fromProviderFormat),
-        attempts: attempts.map(toAttempt).filter((attempt) => attempt !== undefined),
+        attempts: attempts.map((each) => toAttempt(each, clock.nowMs())).filter((attempt) => attempt !== undefined),
         labelSets: fromLabelSets(accountLabels),
       });
       // A caller that is gone would never report on its lease, whose place would be lost until the
@@ -44,7 +44,7 @@ export function poolBrokerHandlers(broker: Broker): Handlers<typeof PoolBrokerSe
     },
 
     async report({ attempt, affinityKey, answerKeys }) {
-      const ended = attempt && toAttempt(attempt);
+      const ended = attempt && toAttempt(attempt, clock.nowMs());
       if (ended !== undefined) await settleAttempt(broker, ended, affinityKey, answerKeys);
       return {};
     },

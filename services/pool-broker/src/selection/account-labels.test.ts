@@ -1,4 +1,3 @@
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { AttemptResult, type Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import { directClient } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
@@ -128,7 +127,7 @@ it('No choice, failover, session, probe, skipped account or explanation leaves t
           }
           if (answer.result.case !== 'lease') break;
           expect(isAllowed(answer.result.value.accountId), `leased ${answer.result.value.accountId}`).toBe(true);
-          const report = { result, retryAt: timestampFromMs(clock.nowMs() + 60_000) };
+          const report = { result, retryAfterMs: 60_000 };
           const attempt = { lease: answer.result.value, report };
           if (result === AttemptResult.SUCCEEDED) {
             await broker.report({ affinityKey: session, attempt });

@@ -1,6 +1,14 @@
+import { create } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { PoolFormat, PoolSettings } from '@gateway/config';
-import { type AcquireRequest, type AcquireResponse, Lack } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import {
+  type AcquireRequest,
+  type AcquireResponse,
+  Lack,
+  PoolExhaustedSchema,
+  PoolUnavailableSchema,
+} from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import { msUntil } from '@gateway/time';
 import type { LabelSets } from '../accounts/account.ts';
 import { type Attempt, isError, newLeaseId, toCallerId } from '../accounts/attempt.ts';
 import { type Candidate, providerFormats } from '../catalog/catalog.ts';
@@ -65,19 +73,26 @@ async function leaseNext(broker: Broker, request: LeaseRequest) {
       for (const pool of new Set(candidates.map((candidate) => candidate.pool.name))) {
         broker.metrics.exhausted.inc({ pool });
       }
-      const result = { case: 'exhausted' as const, value: { retryAt: retryAtOf(selection) } };
+      const result = { case: 'exhausted' as const, value: create(PoolExhaustedSchema, retryOf(selection, broker)) };
       return { result, reason: exhaustedText(selection.examinations), skipped: skipped() };
     }
     if (selection.kind === 'unavailable') {
       const lack = selection.lack === undefined ? Lack.UNSPECIFIED : lacks[selection.lack];
       return {
-        result: { case: 'unavailable' as const, value: { lack, retryAt: retryAtOf(selection) } },
+        result: {
+          case: 'unavailable' as const,
+          value: create(PoolUnavailableSchema, { lack, ...retryOf(selection, broker) }),
+        },
         skipped: skipped(),
       };
     }
     mayAttempt ||= takeAttempt(broker, attempts);
     if (!mayAttempt)
-      return { result: { case: 'unavailable' as const, value: {} }, reason: noAttemptLeft, skipped: skipped() };
+      return {
+        result: { case: 'unavailable' as const, value: create(PoolUnavailableSchema) },
+        reason: noAttemptLeft,
+        skipped: skipped(),
+      };
     const leaseId = newLeaseId(caller);
     if (await takeLease(broker, selection, { leaseId, features, caller })) {
       const stale = staleBindingOf(selection);
@@ -91,8 +106,9 @@ async function leaseNext(broker: Broker, request: LeaseRequest) {
   }
 }
 
-function retryAtOf({ retryAtMs }: { readonly retryAtMs?: number | undefined }) {
-  return retryAtMs === undefined ? undefined : timestampFromMs(retryAtMs);
+function retryOf({ retryAtMs }: { readonly retryAtMs?: number | undefined }, { clock }: Broker) {
+  if (retryAtMs === undefined) return {};
+  return { retryAt: timestampFromMs(retryAtMs), retryAfterMs: msUntil(retryAtMs, clock.nowMs()) };
 }
 
 const lacks = { model_unavailable: Lack.MODEL, feature_unavailable: Lack.FEATURE } as const;

@@ -1,4 +1,3 @@
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { AttemptResult, type Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import { directClient } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
@@ -35,7 +34,7 @@ describe('an answer to Acquire', () => {
     result.case === 'lease' ? result.value : expect.fail('there is no lease');
   const limited = (lease: Lease) => ({
     lease,
-    report: { result: AttemptResult.RATE_LIMITED, retryAt: timestampFromMs(clock.nowMs() + 60_000) },
+    report: { result: AttemptResult.RATE_LIMITED, retryAfterMs: 60_000 },
   });
 
   it('says why it is this account', async () => {

@@ -38,8 +38,8 @@ function poolOf(count: number, optionsOf: (n: number) => Options = () => ({})) {
     return result.case === 'lease' ? result.value : expect.fail(`no lease but ${result.case}`);
   };
   const end = (lease: Lease, result: AttemptResult, untilMs?: number) => {
-    const retryAt = untilMs === undefined ? undefined : timestampFromMs(untilMs);
-    return pools.report({ attempt: { lease, report: { result, retryAt } } });
+    const retryAfterMs = untilMs === undefined ? undefined : untilMs - clock.nowMs();
+    return pools.report({ attempt: { lease, report: { result, retryAfterMs } } });
   };
   /**
    * How many accounts each request reads, for this many requests, one after the other at 200 a

@@ -112,7 +112,7 @@ export function playRoute(
 }
 
 function finish(end: Plan['end']): void {
-  if (end === 'refused') throw new GatewayError('pool_exhausted', 'All busy.', { retryAtMs: 5_000 });
+  if (end === 'refused') throw new GatewayError('pool_exhausted', 'All busy.', { retryAfterMs: 5_000 });
   if (end === 'faulty') throw new Error('secret');
 }
 
@@ -160,7 +160,7 @@ function nameOf(thrown: unknown): string {
   if (!(thrown instanceof Error)) return 'no error';
   if (thrown.message === 'secret') return 'internal_error';
   if ('code' in thrown)
-    return `${thrown.code} ${'retryAtMs' in thrown ? thrown.retryAtMs : ''}`
+    return `${thrown.code} ${'retryAfterMs' in thrown ? thrown.retryAfterMs : ''}`
       .trim()
       .replace('internal_error undefined', 'internal_error');
   return 'status' in thrown ? String(thrown.status) : thrown.message;

@@ -42,9 +42,10 @@ export declare type ErrorDetail = Message<"gateway.error.v1.ErrorDetail"> & {
   limit?: string | undefined;
 
   /**
-   * When a retry can succeed. Absent when unknown.
+   * Not set any more: clocks differ.
    *
-   * @generated from field: google.protobuf.Timestamp retry_at = 4;
+   * @generated from field: google.protobuf.Timestamp retry_at = 4 [deprecated = true];
+   * @deprecated
    */
   retryAt?: Timestamp | undefined;
 
@@ -61,6 +62,13 @@ export declare type ErrorDetail = Message<"gateway.error.v1.ErrorDetail"> & {
    * @generated from field: optional string upstream_code = 6;
    */
   upstreamCode?: string | undefined;
+
+  /**
+   * Milliseconds until a retry can succeed. Absent when unknown.
+   *
+   * @generated from field: optional uint32 retry_after_ms = 7;
+   */
+  retryAfterMs?: number | undefined;
 };
 
 /**

@@ -120,6 +120,27 @@ export declare type RequestWindow = Message<"gateway.limiter.v1.RequestWindow"> 
    * @generated from field: google.protobuf.Timestamp resets_at = 5;
    */
   resetsAt?: Timestamp | undefined;
+
+  /**
+   * Milliseconds until empty_at.
+   *
+   * @generated from field: uint32 empty_after_ms = 6;
+   */
+  emptyAfterMs: number;
+
+  /**
+   * Milliseconds until next_slot_at; absent like it.
+   *
+   * @generated from field: optional uint32 next_slot_after_ms = 7;
+   */
+  nextSlotAfterMs?: number | undefined;
+
+  /**
+   * Milliseconds until resets_at.
+   *
+   * @generated from field: uint32 resets_after_ms = 8;
+   */
+  resetsAfterMs: number;
 };
 
 /**
@@ -152,6 +173,13 @@ export declare type TokenBudget = Message<"gateway.limiter.v1.TokenBudget"> & {
    * @generated from field: google.protobuf.Timestamp resets_at = 3;
    */
   resetsAt?: Timestamp | undefined;
+
+  /**
+   * Milliseconds until resets_at.
+   *
+   * @generated from field: uint32 resets_after_ms = 4;
+   */
+  resetsAfterMs: number;
 };
 
 /**
@@ -198,6 +226,13 @@ export declare type BudgetStatus = Message<"gateway.limiter.v1.BudgetStatus"> & 
    * @generated from field: google.protobuf.Timestamp resets_at = 5;
    */
   resetsAt?: Timestamp | undefined;
+
+  /**
+   * Milliseconds until resets_at.
+   *
+   * @generated from field: uint32 resets_after_ms = 6;
+   */
+  resetsAfterMs: number;
 };
 
 /**
@@ -308,6 +343,13 @@ export declare type Refusal = Message<"gateway.limiter.v1.Refusal"> & {
    * @generated from field: google.protobuf.Timestamp retry_at = 2;
    */
   retryAt?: Timestamp | undefined;
+
+  /**
+   * Milliseconds until retry_at: how long the client has to wait.
+   *
+   * @generated from field: uint32 retry_after_ms = 3;
+   */
+  retryAfterMs: number;
 
   /**
    * The budget that was reached. Absent for other limits.

@@ -425,6 +425,14 @@ export declare type QuotaWindow = Message<"gateway.pool.v1.QuotaWindow"> & {
    * @generated from field: uint32 length_seconds = 5;
    */
   lengthSeconds: number;
+
+  /**
+   * In a report: milliseconds until resets_at, when the adapter read it. Clocks differ, so the broker
+   * counts by this.
+   *
+   * @generated from field: optional uint32 resets_after_ms = 6;
+   */
+  resetsAfterMs?: number | undefined;
 };
 
 /**
@@ -665,6 +673,14 @@ export declare type AttemptReport = Message<"gateway.pool.v1.AttemptReport"> & {
    * @generated from field: string cause = 9;
    */
   cause: string;
+
+  /**
+   * Milliseconds until retry_at, when the adapter reported. Clocks differ, so the broker counts by
+   * this.
+   *
+   * @generated from field: optional uint32 retry_after_ms = 10;
+   */
+  retryAfterMs?: number | undefined;
 };
 
 /**

@@ -160,6 +160,13 @@ export declare type PoolExhausted = Message<"gateway.pool.v1.PoolExhausted"> & {
    * @generated from field: google.protobuf.Timestamp retry_at = 1;
    */
   retryAt?: Timestamp | undefined;
+
+  /**
+   * Milliseconds until retry_at, when the broker answered. Clocks differ, so clients wait by this.
+   *
+   * @generated from field: optional uint32 retry_after_ms = 2;
+   */
+  retryAfterMs?: number | undefined;
 };
 
 /**
@@ -187,6 +194,13 @@ export declare type PoolUnavailable = Message<"gateway.pool.v1.PoolUnavailable">
    * @generated from field: google.protobuf.Timestamp retry_at = 2;
    */
   retryAt?: Timestamp | undefined;
+
+  /**
+   * Milliseconds until retry_at, when the broker answered. Clocks differ, so clients wait by this.
+   *
+   * @generated from field: optional uint32 retry_after_ms = 3;
+   */
+  retryAfterMs?: number | undefined;
 };
 
 /**

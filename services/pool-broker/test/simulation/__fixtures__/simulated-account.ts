@@ -6,6 +6,7 @@ import {
   AttemptResult,
   type QuotaWindowSchema,
 } from '@gateway/proto/pool/v1/account_pb.js';
+import { msUntil } from '@gateway/time';
 
 export const hourMs = 3_600_000;
 
@@ -94,7 +95,7 @@ export class SimulatedAccount {
   #failed({ result, untilMs, named = false, problem }: Fault, nowMs: number): Report {
     if (!named) return { result, ...(problem !== undefined && { problem }) };
     const resetMs = Math.max(untilMs, this.#resetMs(nowMs) ?? 0);
-    return { result, retryAt: timestampFromMs(namedResetMs(this.form, resetMs, nowMs)) };
+    return { result, ...namedReset(this.form, resetMs, nowMs) };
   }
 
   #activeFault(nowMs: number): Fault | undefined {
@@ -109,13 +110,18 @@ export class SimulatedAccount {
   #limited(resetMs: number, nowMs: number): Report {
     this.lastFault = 'named_limit';
     this.#usableSinceMs = Math.max(this.#usableSinceMs, resetMs);
-    const retryAt = timestampFromMs(namedResetMs(this.form, resetMs, nowMs));
-    return { result: AttemptResult.RATE_LIMITED, retryAt, windows: this.#report(nowMs) };
+    const named = namedReset(this.form, resetMs, nowMs);
+    return { result: AttemptResult.RATE_LIMITED, ...named, windows: this.#report(nowMs) };
   }
 
   #report(nowMs: number): MessageInitShape<typeof QuotaWindowSchema>[] {
     return this.form === 'usage_windows' ? this.#windows.map((window) => window.report(nowMs)) : [];
   }
+}
+
+function namedReset(form: LimitForm, resetMs: number, nowMs: number) {
+  const retryAtMs = namedResetMs(form, resetMs, nowMs);
+  return { retryAt: timestampFromMs(retryAtMs), retryAfterMs: msUntil(retryAtMs, nowMs) };
 }
 
 /** A reset as precisely as a form can express it. Never too early, because providers round up. */
@@ -165,10 +171,12 @@ export class SimulatedWindow {
 
   report(nowMs: number): MessageInitShape<typeof QuotaWindowSchema> {
     const fresh = nowMs >= this.#resetsAtMs;
+    const resetsAtMs = fresh ? nowMs + this.#lengthMs : this.#resetsAtMs;
     return {
       name: `${this.#lengthMs / hourMs}h`,
       usedFraction: fresh ? 0 : this.#used / this.#capacity,
-      resetsAt: timestampFromMs(fresh ? nowMs + this.#lengthMs : this.#resetsAtMs),
+      resetsAt: timestampFromMs(resetsAtMs),
+      resetsAfterMs: msUntil(resetsAtMs, nowMs),
       lengthSeconds: this.#lengthMs / 1_000,
     };
   }
