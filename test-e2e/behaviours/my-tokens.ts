@@ -8,6 +8,7 @@ import { SessionService } from '@gateway/proto/admin/v1/session_service_pb.js';
 import { TokenService } from '@gateway/proto/admin/v1/token_service_pb.js';
 import { UsageService } from '@gateway/proto/admin/v1/usage_service_pb.js';
 import { TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { roomMs } from '@gateway/testkit/room';
 import { describe, expect, it } from 'vitest';
 import { chat } from '../client/chat.ts';
 import { adminClient } from '../client/operator.ts';
@@ -25,6 +26,18 @@ export function myTokensBehaviour(gateway: () => SignInTopology): void {
     const statusOf = async (token: string) => (await chat(gateway(), token, { model: 'gateway/sterk' })).status;
     const idsOf = async ({ own }: Awaited<ReturnType<typeof console>>) =>
       (await own.listMyTokens({})).tokens.map(({ tokenId }) => tokenId);
+
+    it('loses the tokens that the person issued when the provider removes the person, until the next sign-in', async () => {
+      const kim = await console('kim');
+      const { tokenText } = await kim.own.issueMyToken({ label: 'script' });
+      expect(await statusOf(tokenText)).toBe(200);
+      gateway().provider.removed.add('kim');
+      await expect.poll(() => statusOf(tokenText), { timeout: roomMs(20_000) }).toBe(401);
+      await expect(kim.own.listMyTokens({})).rejects.toMatchObject({ code: Code.Unauthenticated });
+      gateway().provider.removed.delete('kim');
+      await console('kim');
+      await expect.poll(() => statusOf(tokenText), { timeout: roomMs(20_000) }).toBe(200);
+    });
 
     it('issues a token, uses, rotates and revokes it, and each step is in the audit log', async () => {
       const dana = await console('dana');

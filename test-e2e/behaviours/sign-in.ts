@@ -2,9 +2,11 @@ import { hash } from 'node:crypto';
 import { AuditService } from '@gateway/proto/admin/v1/audit_service_pb.js';
 import { GroupService } from '@gateway/proto/admin/v1/group_service_pb.js';
 import { PersonService } from '@gateway/proto/admin/v1/person_service_pb.js';
+import { SystemService } from '@gateway/proto/admin/v1/system_service_pb.js';
 import { TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { roomMs } from '@gateway/testkit/room';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { adminClient } from '../client/operator.ts';
 import {
   beginSignIn,
@@ -18,7 +20,7 @@ import {
 } from '../client/person.ts';
 import { RawConnection } from '../client/raw-http.ts';
 import { managedGroup } from '../topologies/gateway-file.ts';
-import type { SignInTopology } from '../topologies/with-sign-in.ts';
+import { narrowGroup, type SignInTopology } from '../topologies/with-sign-in.ts';
 
 /** A person who signs in from a client, until the client is signed out. */
 export function signInBehaviour(gateway: () => SignInTopology): void {
@@ -172,6 +174,44 @@ export function signInBehaviour(gateway: () => SignInTopology): void {
       await expect.poll(() => answerOf(tokens.access_token)).toBe(401);
       expect((await refresh(gateway().baseUrl, refresh_token)).status).toBe(400);
       await expect.poll(() => lookupsOf('jona')).toEqual(['no group that may sign in']);
+    });
+
+    it('keeps the rules of a group that is renamed and deleted, which operators learn of', async () => {
+      const { baseUrl, provider } = gateway();
+      const groups = adminClient(GroupService, gateway());
+      const create = () => groups.createGroup({ name: narrowGroup, access: { models: ['claude-sonnet-5'] } });
+      const { group } = await create();
+      const groupId = group?.groupId ?? '';
+      expect((await groups.getGroup({ group: groupId })).group?.namedBy).toEqual(['OIDC_PEOPLE_GROUPS']);
+      const { access_token: token } = await signIn('lena');
+      const models = async () => {
+        const response = await fetch(`${baseUrl}/v1/models`, { headers: { authorization: `Bearer ${token}` } });
+        const { data } = z.object({ data: z.array(z.object({ id: z.string() })) }).parse(await response.json());
+        return data.map(({ id }) => id);
+      };
+      const lookedUp = async () => {
+        const before = provider.refreshes();
+        await expect.poll(() => provider.refreshes(), { timeout: roomMs(20_000) }).toBeGreaterThan(before + 3);
+      };
+      expect(await models()).toEqual(['claude-sonnet-5']);
+      await groups.updateGroup({ groupId, name: 'Other' });
+      await lookedUp();
+      expect(await models()).toEqual(['claude-sonnet-5']);
+      const grant = await beginSignIn(baseUrl);
+      expect((await confirmCode(grant.verification_uri, grant.user_code, provider, 'lena')).status).toBe(403);
+      const attention = async () =>
+        (await adminClient(SystemService, gateway()).getOverview({})).overview?.attention.map(({ kind, subject }) => [
+          kind,
+          subject,
+        ]);
+      await expect.poll(attention, { timeout: roomMs(30_000) }).toContainEqual(['group_missing', narrowGroup]);
+      await groups.deleteGroup({ groupId });
+      await lookedUp();
+      expect(await models()).toEqual(['claude-sonnet-5']);
+      expect((await groups.listGroups({})).groups.map((listed) => listed.group?.groupId)).not.toContain(groupId);
+      await create();
+      await signIn('lena');
+      expect(await models()).toEqual(['claude-sonnet-5']);
     });
 
     it('gets the managed settings of the group, which the client can verify and keep', async () => {

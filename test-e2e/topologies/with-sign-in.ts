@@ -9,6 +9,9 @@ export interface SignInTopology extends Topology {
   readonly provider: SignInProvider;
 }
 
+/** The group of the tokens of `narrow`. */
+export const narrowGroup = 'Narrow';
+
 /**
  * Starts the provider, and a gateway with its settings. The members of `developers` and `managed`
  * may sign in, and may issue tokens. Clients of `managed` have managed settings.
@@ -20,18 +23,20 @@ export async function withSignIn<T extends Topology>(
   const consoleUrl = `http://127.0.0.1:${adminPort}`;
   await using stack = new AsyncDisposableStack();
   const provider = stack.use(await startSignInProvider(`${consoleUrl}/oidc/callback`));
-  for (const name of ['dana', 'erin', 'finn', 'hugo', 'ida', 'jona']) {
+  for (const name of ['dana', 'erin', 'finn', 'hugo', 'ida', 'jona', 'kim']) {
     provider.groups.set(name, ['developers']);
     provider.claims.set(name, { email: `${name}@acme.test`, email_verified: true });
   }
   provider.groups.set('mia', ['managed']);
   provider.claims.set('mia', { email: 'mia@acme.test', email_verified: true });
+  provider.groups.set('lena', ['narrow']);
+  provider.claims.set('lena', { email: 'lena@acme.test', email_verified: true });
   const gateway = stack.use(
     await start({
       ADMIN_PORT: String(adminPort),
       ...signInSettings(provider, consoleUrl),
       SIGN_IN_PAGE_URL: `${consoleUrl}/device`,
-      OIDC_PEOPLE_GROUPS: `developers,managed=${managedGroup}`,
+      OIDC_PEOPLE_GROUPS: `developers,managed=${managedGroup},narrow=${narrowGroup}`,
       OPENCODE_MODELS: 'gateway/sterk,claude-sonnet-5',
       PEOPLE_MAY_ISSUE_TOKENS: 'true',
       PEOPLE_TOKEN_MAX_DAYS: '7',

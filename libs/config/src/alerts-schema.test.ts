@@ -30,7 +30,7 @@ describe('receivers of warnings', () => {
   it('have a name, a format, a URL, and receive all kinds unless some are chosen', () => {
     const [one, other] = load(file(slack, json(`, secret: "\${SECRET}", kinds: [budget, pool]`))).alerts;
     expect(one).toMatchObject({ name: 'ops', format: 'slack', secret: undefined });
-    expect(one?.kinds).toEqual(['tokens_per_day', 'group_tokens_per_day', 'budget', 'account', 'pool']);
+    expect(one?.kinds).toEqual(['tokens_per_day', 'group_tokens_per_day', 'budget', 'account', 'pool', 'people']);
     expect(one?.url.reveal()).toBe(env.SLACK);
     expect([other?.kinds, other?.secret?.reveal()]).toEqual([['budget', 'pool'], secret]);
     expect(load('pools: { p: { format: responses, owned_by: o, base_url: "http://x" } }').alerts).toEqual([]);
@@ -55,7 +55,7 @@ describe('receivers of warnings', () => {
     expect(problemsOf(json(`, secret: ${short}`), json(', secret: "plain"'), json(', kinds: [all]'))).toEqual([
       'alerts[0].secret: must be whsec_ and the base64 text of 24 to 64 random bytes',
       'alerts[1].secret: must be whsec_ and the base64 text of 24 to 64 random bytes',
-      'alerts[2].kinds[0]: must be one of tokens_per_day, group_tokens_per_day, budget, account, pool',
+      'alerts[2].kinds[0]: must be one of tokens_per_day, group_tokens_per_day, budget, account, pool, people',
     ]);
     expect(problemsOf(slack.replace(' }', `, secret: "\${SECRET}" }`))).toEqual([
       'alerts[0].secret: only receivers of format json support signatures',

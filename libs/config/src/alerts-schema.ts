@@ -3,7 +3,7 @@ import { Secret } from './secret.ts';
 import { tokenUrl } from './token-url.ts';
 
 /** What receivers can be warned about. */
-export const alertKinds = ['tokens_per_day', 'group_tokens_per_day', 'budget', 'account', 'pool'] as const;
+export const alertKinds = ['tokens_per_day', 'group_tokens_per_day', 'budget', 'account', 'pool', 'people'] as const;
 
 /**
  * A key for signatures.

@@ -86,6 +86,12 @@ export interface TokensTable {
   readonly account_labels: Generated<string | null>;
   /** The person whose token it is. Null: an operator issued it. */
   readonly person_id: Generated<string | null>;
+  /**
+   * When a token expires that its person has issued, while the person can be looked up at the
+   * provider. `expires_at_ms` is never later. Null: another token, or an operator has chosen the
+   * expiry.
+   */
+  readonly wanted_expiry_ms: Generated<number | null>;
 }
 
 /** People whom the OpenID Connect provider has authenticated. */
@@ -103,6 +109,11 @@ export interface PeopleTable {
   readonly last_seen_at_ms: number;
   /** Null: the person may sign in. */
   readonly disabled_at_ms: number | null;
+  /**
+   * When tokens end that the person has issued, because the provider can't be asked about the
+   * person. Null: it can.
+   */
+  readonly tokens_until_ms: Generated<number | null>;
 }
 
 export type StoredGrantState = 'pending' | 'approved' | 'denied' | 'used';
@@ -169,6 +180,11 @@ export interface TokenGroupsTable {
   readonly created_at_ms: number;
   /** 1 for a new group; each change adds one. */
   readonly revision: number;
+  /**
+   * Null: it exists. Otherwise only its people are still in it, whose tokens keep its limits and
+   * rules.
+   */
+  readonly deleted_at_ms: Generated<number | null>;
 }
 
 /**
@@ -322,11 +338,13 @@ export interface AdminKeysTable {
 export interface PersonGrantsTable {
   readonly person_id: string;
   readonly key_id: string;
-  /** Encrypted with the key of `key_id`. */
+  /** Encrypted with the key of `key_id`. Empty: the provider gave none, or it is used up. */
   readonly refresh_token: string;
   readonly created_at_ms: number;
-  /** When the person is to be looked up again. */
+  /** When the person is to be looked up again. A lookup in progress moves it beyond its end. */
   readonly due_at_ms: number;
+  /** Since when a lookup waits for its answer, or did when it was lost. Null: none. */
+  readonly asked_at_ms: Generated<number | null>;
 }
 
 /** Sessions of browsers. A session is removed when it has ended. */

@@ -157,6 +157,8 @@ function readOidc(reader: EnvReader, publicUrl: string | undefined): OidcConfig 
     clientSecret: secret === undefined ? undefined : new Secret(secret),
     scopes: scopes.filter((scope) => scope !== 'offline_access').join(' '),
     personScopes: scopes.join(' '),
+    // OIDC_CONSENT (true): ask people for their consent to lookups, as strict providers require.
+    asksConsent: reader.boolean('OIDC_CONSENT', true),
     lookupMs: scopes.includes('offline_access') ? lookupMs : undefined,
     groupsClaim: reader.string('OIDC_GROUPS_CLAIM', 'groups'),
     roles: readRoles(reader),
@@ -185,20 +187,23 @@ function readRoles(reader: EnvReader): ReadonlyMap<string, StoredRole> {
 }
 
 /**
- * OIDC_PEOPLE_GROUPS (none): the groups of the provider whose members may sign in from a client,
+ * OIDC_PEOPLE_GROUPS (none): the groups of the provider whose members may sign in as people,
  * separated by commas, each with the group of their tokens if there is one: `developers=team-a`.
+ * `*` stands for everyone, and an empty list for no one.
  */
-function readPeopleGroups(reader: EnvReader): ReadonlyMap<string, string> {
-  const entries = entriesOf(reader.string('OIDC_PEOPLE_GROUPS', '')).map((entry): [string, string] => {
+export function readPeopleGroups(reader: EnvReader): ReadonlyMap<string, string> {
+  const entries = entriesOf(reader.string('OIDC_PEOPLE_GROUPS', '')).map((entry): [string, string | undefined] => {
     const sign = entry.lastIndexOf('=');
-    return sign === -1 ? [entry, ''] : [entry.slice(0, sign).trim(), entry.slice(sign + 1).trim()];
+    return sign === -1 ? [entry, undefined] : [entry.slice(0, sign).trim(), entry.slice(sign + 1).trim()];
   });
-  if (entries.some(([group]) => group === '')) {
+  const isUnique = new Set(entries.map(([group]) => group)).size === entries.length;
+  // An entry that ends with "=" must not give tokens without rules.
+  if (!isUnique || entries.some(([group, ours]) => group === '' || ours === '')) {
     reader.problem(
-      'OIDC_PEOPLE_GROUPS must be a list of groups, each with or without a group of tokens. For example: OIDC_PEOPLE_GROUPS=developers=team-a,staff',
+      'OIDC_PEOPLE_GROUPS must be a list of different groups, each with or without a group of tokens; * stands for everyone. For example: OIDC_PEOPLE_GROUPS=developers=team-a,staff',
     );
   }
-  return new Map(entries);
+  return new Map(entries.map(([group, ours = '']) => [group, ours]));
 }
 
 /** A URL without a path. */

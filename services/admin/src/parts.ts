@@ -13,6 +13,7 @@ import type { Client } from '@gateway/rpc';
 import type { Logger } from '@gateway/telemetry';
 import type { Clock } from '@gateway/time';
 import type { AuditTrail } from './access/audit-trail.ts';
+import type { PersonRules } from './access/person-rules.ts';
 import type { AlertSender } from './alerts/alert-sender.ts';
 
 /** Clients of the other services, and the admin ports of all replicas. */
@@ -89,6 +90,8 @@ export interface ReplicaReading {
 export interface AdminParts {
   readonly peers: AdminPeers;
   readonly database: GatewayDatabase;
+  /** Whether a setting names a group of tokens. Absent: none does. */
+  readonly rules?: Pick<PersonRules, 'names'>;
   readonly audit: AuditTrail;
   readonly sender: AlertSender;
   readonly clock: Clock;

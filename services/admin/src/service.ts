@@ -16,6 +16,7 @@ import { MinuteRate } from './access/minute-rate.ts';
 import { OidcProvider } from './access/oidc-provider.ts';
 import { firstOperatorName, OperatorStore } from './access/operators.ts';
 import { PendingSignIns } from './access/pending-sign-ins.ts';
+import { peopleNotes, readPeopleState } from './access/people-state.ts';
 import { PersonGrants } from './access/person-grants.ts';
 import { lookupCounter, PersonLookups } from './access/person-lookups.ts';
 import { PersonRules } from './access/person-rules.ts';
@@ -102,13 +103,15 @@ export function createAdminService(
   const signInPages = (known: OidcProvider) => {
     const pages = { provider: known, pendingSignIns, refusals };
     const devicePages = new DevicePages({ ...pages, people, rules, lookups, rate: codeRate, database, clock });
-    return [oidcRoutes({ ...pages, rate, signIn, signIns, devicePages, logger }), devicePages.routes()];
+    return [oidcRoutes({ ...pages, lookups, rate, signIn, signIns, devicePages, logger }), devicePages.routes()];
   };
 
   const sender = new AlertSender({ proxies: config.proxies, publicUrl: config.names.publicUrl, clock });
   const audit = new AuditTrail(database, clock, logger);
-  const parts: AdminParts = { peers, database, audit, sender, clock, logger };
-  const figures = new FigureReader({ peers, clock, logger });
+  const parts: AdminParts = { peers, database, rules, audit, sender, clock, logger };
+  const state = { hasProvider: provider !== undefined, rules, lookups };
+  const notes = peopleNotes(state);
+  const figures = new FigureReader({ peers, people: () => readPeopleState(state), notes, clock, logger });
   const relay = new EdgeRelay(peers.edgeUrl);
   const alerts = new AlertLoop({
     ...{ peers, figures, store: new AlertStore(database, clock), sender, clock, logger, metrics },
@@ -136,6 +139,7 @@ export function createAdminService(
     routes: [],
     adminApp,
     async start() {
+      for (const text of notes) logger.warn(text);
       figures.start();
       alerts.start();
       const { auditRetentionDays: retentionDays } = config;
@@ -162,9 +166,9 @@ function personRules(oidc: AdminConfig['oidc'], { groups }: Pick<AdminPeers, 'gr
   return new PersonRules({
     issuer: oidc?.issuer ?? '',
     groups: oidc?.peopleGroups ?? new Map(),
-    groupIdOf: async (name) => {
+    groupIds: async () => {
       const known = await groups.listGroups({}, { timeoutMs: 10_000 });
-      return known.groups.find((group) => group.name === name)?.groupId;
+      return new Map(known.groups.map(({ name, groupId }) => [name, groupId]));
     },
   });
 }

@@ -3,7 +3,9 @@ import { createRouterTransport, type Interceptor, type Transport } from '@connec
 import { AuditTrail } from '@gateway/admin/access/audit-trail';
 import { callerKey } from '@gateway/admin/access/caller';
 import { OperatorStore } from '@gateway/admin/access/operators';
+import { PersonRules } from '@gateway/admin/access/person-rules';
 import { AlertSender } from '@gateway/admin/alerts/alert-sender';
+import { readPeopleGroups } from '@gateway/admin/config';
 import type { AdminParts } from '@gateway/admin/parts';
 import { operationRoutes } from '@gateway/admin/routes';
 import { checkAll, type Environment, readProxies, readSettings } from '@gateway/config';
@@ -145,6 +147,11 @@ async function openParts(
       edgeUrl: undefined,
     },
     database,
+    // Groups are not looked up here: the names suffice.
+    rules: new PersonRules({
+      ...{ issuer: '', groups: readSettings(env, readPeopleGroups) },
+      groupIds: async () => new Map(),
+    }),
     audit: new AuditTrail(database, systemClock, logger),
     sender: stack.use(new AlertSender({ proxies, publicUrl: undefined, clock: systemClock })),
     clock: systemClock,

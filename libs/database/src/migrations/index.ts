@@ -16,6 +16,7 @@ import * as people from './20261127093000-people.ts';
 import * as alerts from './20261127120000-alerts.ts';
 import * as personConsole from './20261127160000-person-console.ts';
 import * as personGrants from './20261127210000-person-grants.ts';
+import * as peopleWhoLeave from './20261128210000-people-who-leave.ts';
 
 /**
  * All migrations by name; the leading timestamp determines their order. A migration that has run
@@ -40,4 +41,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '20261127120000-alerts': alerts,
   '20261127160000-person-console': personConsole,
   '20261127210000-person-grants': personGrants,
+  '20261128210000-people-who-leave': peopleWhoLeave,
 };

@@ -13,16 +13,22 @@ import { directClient, serviceRoute } from '@gateway/rpc';
 export function fakePeople() {
   const grants = new Map<string, MessageInitShape<typeof DeviceGrantSchema>>();
   const decisions: { userCode: string; person: PersonClaims | undefined }[] = [];
-  const ended: { readonly personId: string; readonly withTokens: boolean }[] = [];
+  const ended: { readonly personId: string; readonly withTokens: boolean; readonly suspendTokens: boolean }[] = [];
   const disabledPeople = new Set<string>();
+  /** The groups of tokens, by their ids. */
+  const groupNames = new Map([['group-1', 'team-a']]);
   const known = new Map<string, MessageInitShape<typeof PersonSchema>>();
   const personWith = (id: string) => {
     const person = known.get(id);
     return person && { ...person, disabledAt: disabledPeople.has(id) ? timestampFromMs(1) : undefined };
   };
-  const record = ({ subject, email, name, groupId }: PersonClaims) => {
-    const sessions = known.get(subject)?.sessions ?? [{ sessionId: `session of ${subject}` }];
-    known.set(subject, { personId: subject, subject, email, name, groupId, sessions });
+  const record = ({ subject, email, name, groupId, notLookedUp }: PersonClaims) => {
+    const { sessions = [{ sessionId: `session of ${subject}` }], issuedTokens = 0 } = known.get(subject) ?? {};
+    const tokensUntil = notLookedUp ? timestampFromMs(1) : undefined;
+    known.set(subject, {
+      ...{ personId: subject, subject, email, name, groupId, sessions, issuedTokens },
+      ...(tokensUntil && { tokensUntil }),
+    });
     return personWith(subject);
   };
   const people = directClient(
@@ -44,9 +50,9 @@ export function fakePeople() {
       rotatePersonToken: () => ({}),
       revokePersonToken: () => ({}),
       listPeople: () => ({}),
-      endSessions: ({ personId, withTokens }) => {
+      endSessions: ({ personId, withTokens, suspendTokens }) => {
         const sessions = known.get(personId)?.sessions ?? [];
-        ended.push({ personId, withTokens });
+        ended.push({ personId, withTokens, suspendTokens });
         known.set(personId, { ...known.get(personId), sessions: [] });
         return { sessions };
       },
@@ -56,10 +62,10 @@ export function fakePeople() {
   const groups = directClient(
     serviceRoute(GroupService, {
       createGroup: () => ({}),
-      listGroups: () => ({ groups: [{ groupId: 'group-1', name: 'team-a' }] }),
+      listGroups: () => ({ groups: [...groupNames].map(([groupId, name]) => ({ groupId, name })) }),
       updateGroup: () => ({}),
       deleteGroup: () => ({}),
     }),
   );
-  return { people, groups, grants, decisions, ended, known, disabledPeople };
+  return { people, groups, grants, decisions, ended, known, disabledPeople, groupNames };
 }

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { startTimer } from '@gateway/time';
 import Provider from 'oidc-provider';
 import { onTestFinished } from 'vitest';
 
@@ -18,10 +19,19 @@ export interface SignInProvider {
   readonly removed: Set<string>;
   /** While true, the provider answers nothing. */
   isAway: boolean;
+  /** While true, the provider does what it is asked at the token endpoint, and its answers are lost. */
+  losesAnswers: boolean;
+  /** How long each answer of the token endpoint takes. */
+  delayMs: number;
   /** The number of requests to use a refresh token. */
   readonly refreshes: () => number;
   readonly server: Server;
   readonly [Symbol.dispose]: () => void;
+}
+
+export interface ProviderChanges extends Readonly<Record<string, unknown>> {
+  /** The gateway's client has no secret. */
+  readonly isPublic?: boolean;
 }
 
 export const clientId = 'gateway';
@@ -34,10 +44,14 @@ export async function aSignInProvider(...given: Parameters<typeof startSignInPro
   return provider;
 }
 
-/** A real OpenID Connect provider on this machine. Any name signs in, with any password. */
+/**
+ * A real OpenID Connect provider on this machine, as strict as its makers ship it: no refresh token
+ * without consent. Any name signs in, with any password. A public client gets each refresh token
+ * once.
+ */
 export async function startSignInProvider(
   redirectUri: string,
-  changes: Readonly<Record<string, unknown>> = {},
+  { isPublic = false, ...changes }: ProviderChanges = {},
 ): Promise<SignInProvider> {
   const server = createServer();
   await once(server.listen(0, '127.0.0.1'), 'listening');
@@ -49,13 +63,11 @@ export async function startSignInProvider(
   const provider = new Provider(issuer, {
     clients: [
       {
-        ...{ client_id: clientId, client_secret: clientSecret, redirect_uris: [redirectUri] },
+        ...{ client_id: clientId, redirect_uris: [redirectUri] },
+        ...(isPublic ? { token_endpoint_auth_method: 'none' } : { client_secret: clientSecret }),
         grant_types: ['authorization_code', 'refresh_token'],
       },
     ],
-    // Like most providers, without another consent, and each token is accepted once.
-    issueRefreshToken: async () => true,
-    rotateRefreshToken: true,
     cookies: { keys: ['for tests'] },
     scopes: ['openid', 'profile', 'groups', 'email', 'offline_access'],
     claims: {
@@ -88,11 +100,21 @@ export async function startSignInProvider(
   server.on('request', (request, response) => {
     if (started.isAway) return request.socket.destroy();
     if (request.url?.startsWith('/.well-known/openid-configuration')) discoveries++;
-    if (request.url?.startsWith('/token')) exchanges++;
+    if (request.url?.startsWith('/token')) {
+      exchanges++;
+      const end = response.end;
+      Object.assign(response, {
+        end(...given: readonly unknown[]) {
+          if (started.losesAnswers) request.socket.destroy();
+          else startTimer(() => Reflect.apply(end, response, given), started.delayMs);
+          return response;
+        },
+      });
+    }
     return answer(request, response);
   });
   const started: SignInProvider = {
-    ...{ issuer, groups, claims, removed, server, isAway: false },
+    ...{ issuer, groups, claims, removed, server, isAway: false, losesAnswers: false, delayMs: 0 },
     discoveries: () => discoveries,
     exchanges: () => exchanges,
     refreshes: () => refreshes,

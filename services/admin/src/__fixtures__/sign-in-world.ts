@@ -1,13 +1,10 @@
 import { createServer } from 'node:http';
 import { anAdminWorld } from './admin-world.ts';
 import type { Browser, Page } from './browser.ts';
-import { aSignInProvider, clientId, clientSecret } from './sign-in-provider.ts';
+import { aSignInProvider, clientId, clientSecret, type ProviderChanges } from './sign-in-provider.ts';
 
 /** The admin service with a provider, at an address that both know before they start. */
-export async function aSignInWorld(
-  changes: Readonly<Record<string, unknown>> = {},
-  env: Readonly<Record<string, string>> = {},
-) {
+export async function aSignInWorld(changes: ProviderChanges = {}, env: Readonly<Record<string, string>> = {}) {
   const port = await freePort();
   const publicUrl = `http://127.0.0.1:${port}`;
   const provider = await aSignInProvider(`${publicUrl}/oidc/callback`, changes);
@@ -16,7 +13,7 @@ export async function aSignInWorld(
       ADMIN_PUBLIC_URL: publicUrl,
       OIDC_ISSUER: provider.issuer,
       OIDC_CLIENT_ID: clientId,
-      OIDC_CLIENT_SECRET: clientSecret,
+      OIDC_CLIENT_SECRET: changes.isPublic ? '' : clientSecret,
       OIDC_SCOPES: 'openid profile groups',
       OIDC_ROLES: 'platform=admin, sre=operator,everyone=viewer',
       OIDC_LABEL: 'Sign in with Example',

@@ -12,8 +12,10 @@ export interface OidcConfig {
   readonly clientSecret: Secret | undefined;
   /** "openid profile email" */
   readonly scopes: string;
-  /** The same for people who sign in from a client. With `offline_access`, if configured. */
+  /** The same where people may be looked up later. With `offline_access`, if configured. */
   readonly personScopes: string;
+  /** Whether people are asked for their consent to lookups, which strict providers require. */
+  readonly asksConsent: boolean;
   /** How often people are looked up again. Undefined: never. */
   readonly lookupMs: number | undefined;
   readonly groupsClaim: string;
@@ -41,6 +43,8 @@ export interface PendingSignIn {
    * The code of a client that waits to be signed in. Absent: the person signs in to the console.
    */
   readonly userCode?: string | undefined;
+  /** The provider is asked for the right to look the person up later. */
+  readonly forLookups?: boolean | undefined;
 }
 
 /** The user that the provider authenticated. */
@@ -87,24 +91,27 @@ export class OidcProvider {
   }
 
   /**
-   * The provider's address, where the browser signs in. `isOfPerson`: from a client, so that the
-   * user may be looked up again later.
+   * The provider's address, where the browser signs in. `forLookups`: so that the user may be looked
+   * up again later.
    */
   async begin(
     returnTo: string,
-    { isOfPerson = false }: { readonly isOfPerson?: boolean } = {},
+    { forLookups = false }: { readonly forLookups?: boolean } = {},
   ): Promise<{ readonly url: URL; readonly pending: PendingSignIn }> {
-    const { scopes, personScopes, publicUrl } = this.#config;
+    const { scopes, personScopes, asksConsent, lookupMs, publicUrl } = this.#config;
+    const isOffline = forLookups && lookupMs !== undefined;
     const configuration = await this.#configuration();
     const pending = {
       state: client.randomState(),
       nonce: client.randomNonce(),
       codeVerifier: client.randomPKCECodeVerifier(),
-      returnTo,
+      ...{ returnTo, forLookups },
     };
     const url = client.buildAuthorizationUrl(configuration, {
       redirect_uri: `${publicUrl}${callbackPath}`,
-      scope: isOfPerson ? personScopes : scopes,
+      scope: isOffline ? personScopes : scopes,
+      // Without it a provider ignores offline_access. @see OpenID Connect Core, section 11
+      ...(isOffline && asksConsent && { prompt: 'consent' }),
       state: pending.state,
       nonce: pending.nonce,
       code_challenge: await client.calculatePKCECodeChallenge(pending.codeVerifier),
@@ -136,7 +143,12 @@ export class OidcProvider {
     return { identity, refreshToken: secretOf(tokens.refresh_token) };
   }
 
-  /** Undefined: the provider no longer accepts the refresh token. @throws if it does not answer */
+  /**
+   * Undefined: the provider no longer accepts the refresh token.
+   *
+   * @throws if the provider gives no usable answer; `isUnanswered` says whether it may have used the
+   *   token up
+   */
   async renew(refreshToken: Secret): Promise<RenewedSignIn | undefined> {
     const configuration = await this.#configuration();
     const tokens = await client.refreshTokenGrant(configuration, refreshToken.reveal()).catch((thrown: unknown) => {
@@ -204,6 +216,24 @@ export class OidcProvider {
 
 export const callbackPath = '/oidc/callback';
 
+/**
+ * Whether a call that failed may have reached the provider, and its answer was lost. An answer that
+ * can't be used counts as lost, unless it says that the provider refused the call.
+ */
+export function isUnanswered(thrown: unknown): boolean {
+  if (thrown instanceof client.ResponseBodyError || thrown instanceof client.WWWAuthenticateChallengeError)
+    return false;
+  for (let cause = thrown; cause instanceof Error; cause = cause.cause) {
+    if ('code' in cause && unconnectedCodes.has(cause.code)) return false;
+  }
+  return true;
+}
+
+/** Errors before a request is sent. */
+const unconnectedCodes: ReadonlySet<unknown> = new Set([
+  ...['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT'],
+]);
+
 type Claims = Readonly<Record<string, unknown>> & { readonly sub: string };
 
 function secretOf(text: string | undefined): Secret | undefined {
@@ -232,8 +262,11 @@ const names = z.object({
 /** Most providers send a list, some a single name. Any other value means no groups. */
 const groupList = z.union([z.array(z.string()), z.string().transform((group) => [group])]).catch([]);
 
-/** The timeout of each call to the provider. */
-const timeoutSeconds = 5;
+/**
+ * The timeout of each call to the provider. Its answer may be the only copy of a refresh token, so
+ * that a slow one is waited for.
+ */
+export const timeoutSeconds = 30;
 
 const maxNameLength = 100;
 const maxEmailLength = 200;

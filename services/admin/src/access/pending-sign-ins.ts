@@ -76,5 +76,6 @@ const pendingSignIn = z.object({
   codeVerifier: z.string(),
   returnTo: z.string(),
   userCode: z.string().optional(),
+  forLookups: z.boolean().optional(),
   begunAtMs: z.number(),
 });

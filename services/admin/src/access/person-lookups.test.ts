@@ -1,7 +1,16 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
-import { describe, expect, it } from 'vitest';
+import { Secret } from '@gateway/config';
+import { parseEncryptionKeys } from '@gateway/config/encryption';
+import { openTestSqlite } from '@gateway/database/testing';
+import { createLogger } from '@gateway/telemetry';
+import { roomMs } from '@gateway/testkit/room';
+import { ManualClock } from '@gateway/time';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { Browser } from '../__fixtures__/browser.ts';
+import type { ProviderChanges } from '../__fixtures__/sign-in-provider.ts';
 import { aSignInWorld, passProvider, signIn } from '../__fixtures__/sign-in-world.ts';
+import { PersonGrants } from './person-grants.ts';
+import { PersonLookups, type PersonLookupsParts } from './person-lookups.ts';
 
 const userCode = 'KDRT-PQXW';
 const minuteMs = 60_000;
@@ -13,14 +22,17 @@ const settings = {
 };
 
 /** Dana of the developers has signed in from a client. */
-async function aWorld(env: Readonly<Record<string, string>> = {}, changes: Readonly<Record<string, unknown>> = {}) {
+async function aWorld(env: Readonly<Record<string, string>> = {}, changes: ProviderChanges = {}) {
   const world = await aSignInWorld(changes, { ...settings, ...env });
   world.provider.groups.set('dana', ['developers']);
   world.provider.claims.set('dana', { email: 'dana@acme.test', email_verified: true });
-  world.grants.set(userCode, { surface: 'claude_code', createdAt: timestampFromMs(world.clock.nowMs()) });
-  const browser = new Browser();
-  const first = await browser.open(`${world.publicUrl}/device`, { form: { user_code: userCode } });
-  await passProvider(browser, first, world, 'dana');
+  const signInAgain = async () => {
+    world.grants.set(userCode, { surface: 'claude_code', createdAt: timestampFromMs(world.clock.nowMs()) });
+    const browser = new Browser();
+    const first = await browser.open(`${world.publicUrl}/device`, { form: { user_code: userCode } });
+    await passProvider(browser, first, world, 'dana');
+  };
+  await signInAgain();
   const stored = () => world.database.selectFrom('person_grants').selectAll().execute();
   /** Lets time pass until the provider has been asked, or the person is no longer looked up. */
   const lookedUp = async () => {
@@ -32,11 +44,11 @@ async function aWorld(env: Readonly<Record<string, string>> = {}, changes: Reado
     const headers = { cookie: signedIn.header(world.publicUrl) };
     return (await world.call('SessionService.GetSession', {}, headers)).status === 200;
   };
-  return { ...world, stored, lookedUp, isSignedIn };
+  return { ...world, stored, lookedUp, isSignedIn, signInAgain };
 }
 
 describe('a person who has signed in from a client', () => {
-  it('has a refresh token of the provider, encrypted, which no client of the console asks for', async () => {
+  it('has a refresh token of the provider, encrypted, for which operators of the console are not asked', async () => {
     const world = await aWorld();
     expect(await world.stored()).toMatchObject([
       { person_id: 'dana', key_id: 'k1', refresh_token: expect.stringMatching(/^v1\./) },
@@ -45,12 +57,11 @@ describe('a person who has signed in from a client', () => {
       world.grants.set(userCode, { surface: 'claude_code' });
       const isAtProvider = (url: URL) => url.origin === world.provider.issuer;
       const { url } = await new Browser().open(`${world.publicUrl}${path}`, { ...options, until: isAtProvider });
-      return url.searchParams.get('scope');
+      return [url.searchParams.get('scope'), url.searchParams.get('prompt')];
     };
-    expect(await scopeOf('/device', { form: { user_code: userCode } })).toBe(
-      'openid profile groups email offline_access',
-    );
-    expect(await scopeOf('/oidc/sign-in')).toBe('openid profile groups email');
+    const ofClient = ['openid profile groups email offline_access', 'consent'];
+    expect(await scopeOf('/device', { form: { user_code: userCode } })).toEqual(ofClient);
+    expect(await scopeOf('/oidc/sign-in')).toEqual(['openid profile groups email', null]);
   });
 
   it('is in the audit log also when what the provider gave cannot be stored', async () => {
@@ -66,7 +77,7 @@ describe('a person who has signed in from a client', () => {
   });
 
   it('is looked up with each new refresh token of the provider, and stays signed in', async () => {
-    const world = await aWorld();
+    const world = await aWorld({}, { isPublic: true });
     for (let round = 0; round < 3; round++) {
       const before = await world.stored();
       await world.lookedUp();
@@ -97,7 +108,7 @@ describe('a person who has signed in from a client', () => {
     expect(await world.isSignedIn(browser)).toBe(true);
     world.provider.claims.set('dana', { email: 'dana@acme.test', ...claims });
     await world.lookedUp();
-    await expect.poll(() => world.ended).toEqual([{ personId: 'dana', withTokens: true }]);
+    await expect.poll(() => world.ended).toEqual([{ personId: 'dana', withTokens: true, suspendTokens: false }]);
     await expect.poll(world.stored).toEqual([]);
     expect(await world.isSignedIn(browser)).toBe(false);
     expect(await world.audited()).toContainEqual({
@@ -106,13 +117,13 @@ describe('a person who has signed in from a client', () => {
     });
   });
 
-  it('loses sessions and the console when the provider has removed the person', async () => {
+  it('loses sessions, the console, and tokens until the next sign-in when the provider has removed the person', async () => {
     const world = await aWorld();
     const browser = new Browser();
     await signIn(browser, world, 'dana');
     world.provider.removed.add('dana');
     world.clock.advanceMs(1_000);
-    await expect.poll(() => world.ended).toEqual([{ personId: 'dana', withTokens: false }]);
+    await expect.poll(() => world.ended).toEqual([{ personId: 'dana', withTokens: false, suspendTokens: true }]);
     await expect.poll(world.stored).toEqual([]);
     expect(await world.isSignedIn(browser)).toBe(false);
     expect(await world.audited()).toContainEqual(
@@ -152,6 +163,37 @@ describe('a person who has signed in from a client', () => {
     expect(world.ended).toEqual([]);
   });
 
+  it('keeps everything while the group of tokens does not exist, and moves when it exists again', async () => {
+    const world = await aWorld();
+    world.groupNames.set('group-1', 'team-b');
+    world.provider.claims.set('dana', { email: 'dana@another.test', email_verified: true });
+    await world.lookedUp();
+    await expect.poll(async () => (await world.metrics.exposition()).includes('{result="failed"} 1')).toBe(true);
+    expect(world.known.get('dana')).toMatchObject({ groupId: 'group-1', email: 'dana@acme.test' });
+    world.groupNames.set('group-2', 'team-a');
+    await world.lookedUp();
+    await expect.poll(() => world.known.get('dana')).toMatchObject({ groupId: 'group-2', email: 'dana@another.test' });
+    expect(world.ended).toEqual([]);
+  });
+
+  it('is looked up without a session of a client as long as a token is valid, or the console is open', async () => {
+    const world = await aWorld();
+    const withTokens = (issuedTokens: number) =>
+      world.known.set('dana', { ...world.known.get('dana'), sessions: [], issuedTokens });
+    withTokens(1);
+    world.clock.advanceMs(15 * minuteMs);
+    await world.lookedUp();
+    const browser = new Browser();
+    await signIn(browser, world, 'dana');
+    withTokens(0);
+    world.clock.advanceMs(15 * minuteMs);
+    await world.lookedUp();
+    expect(await world.stored()).toHaveLength(1);
+    await world.database.deleteFrom('operator_sessions').execute();
+    world.clock.advanceMs(1_000);
+    await expect.poll(world.stored).toEqual([]);
+  });
+
   it.each([
     [
       'no session',
@@ -171,5 +213,128 @@ describe('a person who has signed in from a client', () => {
     const world = await aWorld({ OIDC_SCOPES: 'openid profile groups email' });
     expect(world.decisions).toHaveLength(1);
     expect(await world.stored()).toEqual([]);
+  });
+});
+
+describe('a person who has signed in to the console only', () => {
+  it('is asked for consent once, and is looked up', async () => {
+    const world = await aWorld();
+    world.provider.groups.set('erin', ['staff']);
+    const browser = new Browser();
+    await signIn(browser, world, 'erin');
+    expect((await world.stored()).map(({ person_id }) => person_id).toSorted()).toEqual(['dana', 'erin']);
+    expect(await world.isSignedIn(browser)).toBe(true);
+    const { url } = await browser.open(`${world.publicUrl}/oidc/sign-in`);
+    expect(url.href).toBe(`${world.publicUrl}/`);
+    world.provider.removed.add('erin');
+    world.clock.advanceMs(1_000);
+    await expect.poll(() => world.ended.map(({ personId }) => personId)).toEqual(['erin']);
+    expect(await world.isSignedIn(browser)).toBe(false);
+  });
+});
+
+describe('a person for whom the provider gives no refresh token', () => {
+  it.each([
+    ['because it gives none to anyone', { issueRefreshToken: () => false }, {}],
+    ['because it is not asked for consent', {}, { OIDC_CONSENT: 'false' }],
+  ])('can issue tokens for a limited time, and operators are told, %s', async (_, changes, env) => {
+    const world = await aWorld(env, changes);
+    expect(world.decisions).toMatchObject([{ person: { subject: 'dana', notLookedUp: true } }]);
+    expect(await world.stored()).toMatchObject([{ person_id: 'dana', refresh_token: '' }]);
+    expect(await world.audited()).toContainEqual({
+      ...{ actor: '', address: '', action: 'person.lookup', subject: 'dana@acme.test', outcome: 'failed' },
+      after: { reason: 'the provider gave no refresh token' },
+    });
+    world.clock.advanceMs(1_000);
+    await expect.poll(async () => (await world.stored())[0]?.due_at_ms).toBe(world.clock.nowMs() + 1_000);
+    expect([world.ended, world.provider.refreshes()]).toEqual([[], 0]);
+  });
+});
+
+describe('a provider that replaces each refresh token, and whose answer', () => {
+  it('comes late loses no one', async () => {
+    const world = await aWorld({}, { isPublic: true });
+    world.provider.delayMs = 5_500;
+    for (let round = 0; round < 2; round++) {
+      const [before] = await world.stored();
+      world.clock.advanceMs(1_000);
+      await expect
+        .poll(world.stored, { timeout: roomMs(15_000) })
+        .not.toMatchObject([{ refresh_token: before?.refresh_token }]);
+    }
+    expect(await world.stored()).toMatchObject([{ person_id: 'dana', asked_at_ms: null }]);
+    expect(world.ended).toEqual([]);
+  });
+
+  it('is lost ends nothing: the person can only not be looked up any more', async () => {
+    const world = await aWorld({}, { isPublic: true });
+    world.provider.losesAnswers = true;
+    world.clock.advanceMs(1_000);
+    await expect
+      .poll(world.stored)
+      .toMatchObject([{ asked_at_ms: expect.any(Number), due_at_ms: world.clock.nowMs() + 1_000 }]);
+    world.provider.losesAnswers = false;
+    world.clock.advanceMs(1_000);
+    await expect.poll(world.stored).toMatchObject([{ refresh_token: '', asked_at_ms: null }]);
+    expect(world.ended).toEqual([]);
+    expect(world.known.get('dana')).toMatchObject({ groupId: 'group-1', tokensUntil: expect.anything() });
+    expect(await world.audited()).toContainEqual(
+      expect.objectContaining({ action: 'person.lookup', outcome: 'failed' }),
+    );
+    // The next sign-in gives another grant.
+    await world.signInAgain();
+    await world.lookedUp();
+    await expect.poll(() => world.known.get('dana')).toMatchObject({ tokensUntil: undefined });
+    expect(world.ended).toEqual([]);
+  });
+
+  it('is a clear refusal ends the sessions, also after a failure that never reached the provider', async () => {
+    const world = await aWorld({}, { isPublic: true });
+    const { server } = world.provider;
+    const { port } = server.address() as { readonly port: number };
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+    world.clock.advanceMs(1_000);
+    await expect.poll(async () => (await world.metrics.exposition()).includes('{result="failed"} 1')).toBe(true);
+    await expect.poll(world.stored).toMatchObject([{ asked_at_ms: null }]);
+    server.listen(port, '127.0.0.1');
+    world.provider.removed.add('dana');
+    world.clock.advanceMs(1_000);
+    await expect.poll(() => world.ended).toMatchObject([{ personId: 'dana', suspendTokens: true }]);
+  });
+
+  it('is awaited by one of several replicas, however short the time between lookups is', async () => {
+    const { database, ...opened } = await openTestSqlite();
+    onTestFinished(() => opened[Symbol.asyncDispose]());
+    const clock = new ManualClock(1_000_000);
+    const grants = new PersonGrants(database, parseEncryptionKeys(settings.PERSON_KEYS) ?? []);
+    await grants.keep('dana', new Secret('first'), clock.nowMs(), clock.nowMs());
+    const asked: string[] = [];
+    const answers = [Promise.withResolvers<object>(), Promise.withResolvers<object>()];
+    const parts = {
+      ...{ grants, database, clock, intervalMs: 1_000, rules: {}, operators: {}, sessions: {} },
+      provider: {
+        renew: async (token: Secret) => await answers[asked.push(token.reveal()) - 1]?.promise,
+      },
+      people: { getPerson: async () => ({ person: { personId: 'dana', sessions: [{}] } }) },
+      ...{ logger: createLogger('admin', 'silent'), counter: { inc: () => {} } },
+      // Nothing else is used: the provider says nothing about the person.
+    } as unknown as PersonLookupsParts;
+    const replicas = [new PersonLookups(parts), new PersonLookups(parts)];
+    const { signal } = new AbortController();
+    const round = () => Promise.all(replicas.map((replica) => replica.round(signal)));
+    const rounds = [round()];
+    await expect.poll(() => asked).toEqual(['first']);
+    for (let n = 0; n < 5; n++) {
+      clock.advanceMs(5_000);
+      rounds.push(round());
+    }
+    answers[0]?.resolve({ refreshToken: new Secret('second'), identityOf: async () => undefined });
+    await Promise.all(rounds);
+    expect(asked).toEqual(['first']);
+    clock.advanceMs(1_000);
+    answers[1]?.resolve({ refreshToken: undefined, identityOf: async () => undefined });
+    await round();
+    expect(asked).toEqual(['first', 'second']);
   });
 });

@@ -3,15 +3,45 @@ import type { Identity } from './oidc-provider.ts';
 export interface PersonRulesParts {
   readonly issuer: string;
   /**
-   * The groups of the provider whose members may sign in from a client, each with the name of the
-   * group that their tokens belong to, or empty. No entry: everyone may.
+   * The groups of the provider whose members may sign in, each with the name of the group that
+   * their tokens belong to, or empty. `everyone` stands for all users of the provider. No entry:
+   * none may.
    */
   readonly groups: ReadonlyMap<string, string>;
-  /** The id of a group of tokens. Undefined: there is no group of this name. */
-  readonly groupIdOf: (name: string) => Promise<string | undefined>;
+  /** The ids of all groups of tokens, by their names. */
+  readonly groupIds: () => Promise<ReadonlyMap<string, string>>;
 }
 
-/** Which people may sign in from their client, and which group their tokens belong to. */
+/** What the rules say about a person. The reason is for operators, the text for the person. */
+export type PersonDecision =
+  | { readonly kind: 'allowed'; readonly claims: PersonDetails }
+  | { readonly kind: 'refused'; readonly reason: string; readonly text: string }
+  /**
+   * The group of tokens does not exist: the person may not sign in, and who is signed in stays so,
+   * with the present rules.
+   */
+  | { readonly kind: 'undecided'; readonly reason: string; readonly text: string };
+
+export interface PersonDetails extends Pick<Identity, 'subject' | 'email' | 'name'> {
+  readonly issuer: string;
+  /** Empty: none. */
+  readonly groupId: string;
+}
+
+/** A group of tokens that the setting names, and that does not exist. */
+export interface MissingGroup {
+  readonly name: string;
+  /** The provider's groups whose members would get tokens of it. */
+  readonly members: readonly string[];
+}
+
+/** The group of OIDC_PEOPLE_GROUPS that every user of the provider is in. */
+export const everyone = '*';
+
+/**
+ * Which people may sign in from their client, or to the console without a role, and which group
+ * their tokens belong to.
+ */
 export class PersonRules {
   readonly #parts: PersonRulesParts;
 
@@ -19,36 +49,60 @@ export class PersonRules {
     this.#parts = parts;
   }
 
-  /**
-   * Why a person may not sign in: for operators, and for the person. Undefined if the person may.
-   */
-  async problemOf({ groups, isEmailUnverified }: Identity) {
-    if (isEmailUnverified) {
-      const text = 'Your e-mail address is not verified. Verify it at your identity provider, then sign in again.';
-      return { reason: 'the e-mail address is not verified', text };
-    }
-    const { groups: allowed } = this.#parts;
-    if (allowed.size === 0 || groups.some((group) => allowed.has(group))) return undefined;
-    const text = 'None of your groups may use the gateway. Ask the operators of the gateway for access.';
-    return { reason: 'no group that may sign in', text };
+  get issuer(): string {
+    return this.#parts.issuer;
   }
 
-  /**
-   * Whether a person may sign in to the console without a role. Only members of the configured
-   * groups may: without any, the console stays closed.
-   */
-  async mayOpenConsole(identity: Identity): Promise<boolean> {
-    return this.#parts.groups.size > 0 && (await this.problemOf(identity)) === undefined;
+  get allowsNone(): boolean {
+    return this.#parts.groups.size === 0;
+  }
+
+  get allowsEveryone(): boolean {
+    return this.#parts.groups.has(everyone);
+  }
+
+  /** Whether the setting names this group of tokens. */
+  names(groupName: string): boolean {
+    return this.#parts.groups.values().some((ours) => ours === groupName);
   }
 
   /**
    * The first of the configured groups that the person is in, and that has a group of tokens,
-   * counts.
+   * decides about the tokens.
    */
-  async claimsOf({ subject, email, name, groups }: Identity) {
-    const { issuer, groups: allowed, groupIdOf } = this.#parts;
-    const [group] = [...allowed].filter(([theirs, ours]) => ours !== '' && groups.includes(theirs));
-    const groupId = group === undefined ? undefined : await groupIdOf(group[1]);
-    return { issuer, subject, email, name, groupId: groupId ?? '' };
+  async decide({ subject, email, name, groups, isEmailUnverified }: Identity): Promise<PersonDecision> {
+    const { issuer, groups: allowed, groupIds } = this.#parts;
+    if (isEmailUnverified) {
+      const text = 'Your e-mail address is not verified. Verify it at your identity provider, then sign in again.';
+      return { kind: 'refused', reason: 'the e-mail address is not verified', text };
+    }
+    if (this.allowsNone) {
+      const text = 'People can not sign in here. Ask the operators of the gateway to set OIDC_PEOPLE_GROUPS.';
+      return { kind: 'refused', reason: 'OIDC_PEOPLE_GROUPS is empty', text };
+    }
+    const own = [...allowed].filter(([theirs]) => theirs === everyone || groups.includes(theirs));
+    if (own.length === 0) {
+      const text = 'None of your groups may use the gateway. Ask the operators of the gateway for access.';
+      return { kind: 'refused', reason: 'no group that may sign in', text };
+    }
+    const [, groupName] = own.find(([, ours]) => ours !== '') ?? ['', ''];
+    const claims = { issuer, subject, email, name };
+    if (groupName === '') return { kind: 'allowed', claims: { ...claims, groupId: '' } };
+    const groupId = (await groupIds()).get(groupName);
+    if (groupId !== undefined) return { kind: 'allowed', claims: { ...claims, groupId } };
+    const text = 'The group for your tokens does not exist. Ask the operators of the gateway to correct it.';
+    return { kind: 'undecided', reason: `the group of tokens ${groupName} does not exist`, text };
+  }
+
+  /** The groups of tokens that the setting names, and that do not exist. */
+  async missingGroups(): Promise<readonly MissingGroup[]> {
+    const named = [...this.#parts.groups].filter(([, ours]) => ours !== '');
+    if (named.length === 0) return [];
+    const known = await this.#parts.groupIds();
+    const missing = Map.groupBy(
+      named.filter(([, ours]) => !known.has(ours)),
+      ([, ours]) => ours,
+    );
+    return [...missing].map(([name, entries]) => ({ name, members: entries.map(([theirs]) => theirs) }));
   }
 }

@@ -91,6 +91,19 @@ export class SessionStore {
     await this.#database.deleteFrom('operator_sessions').where('person_id', '=', personId).execute();
   }
 
+  /** Whether a browser is signed in as this person. */
+  async hasOfPerson(personId: string): Promise<boolean> {
+    const nowMs = this.#clock.nowMs();
+    const open = await this.#database
+      .selectFrom('operator_sessions')
+      .select('session_hash')
+      .where('person_id', '=', personId)
+      .where('expires_at_ms', '>', nowMs)
+      .where('used_at_ms', '>', nowMs - this.#rules.sessionIdleMs)
+      .executeTakeFirst();
+    return open !== undefined;
+  }
+
   async count(): Promise<number> {
     const nowMs = this.#clock.nowMs();
     const { open } = await this.#database

@@ -12,7 +12,7 @@ import { peerCall } from '../peer-calls.ts';
 import { nameOf } from './audit-trail.ts';
 import type { Caller, Connection } from './caller.ts';
 import { MinuteRate } from './minute-rate.ts';
-import type { Identity } from './oidc-provider.ts';
+import type { FinishedSignIn } from './oidc-provider.ts';
 import type { Operator, OperatorStore } from './operators.ts';
 import type { PersonRules } from './person-rules.ts';
 import type { Refusals } from './refusals.ts';
@@ -82,24 +82,27 @@ export class SignIn {
    * The operator that the OpenID Connect provider authenticated: the groups there give the role. Or
    * the person, if no group has a role. @throws ConnectError if the groups give neither
    */
-  async byProvider(identity: Identity, { address }: Connection, signal: AbortSignal): Promise<Caller> {
+  async byProvider(
+    { identity, refreshToken }: FinishedSignIn,
+    { address }: Connection,
+    signal: AbortSignal,
+  ): Promise<Caller> {
     const { operators, people, rules, refusals, signIns } = this.#parts;
     const { subject, name, role } = identity;
     const operator = role && (await operators.fromProvider(subject, name, role));
     if (operator !== undefined && operator.disabled_at_ms === null) return this.#seen(operator, address);
     await operators.endSessionsOf(subject);
-    const isPerson = operator === undefined && (await rules.mayOpenConsole(identity));
-    const claims = isPerson ? await rules.claimsOf(identity) : undefined;
-    const { person } = claims === undefined ? {} : await people.recordPerson({ person: claims }, peerCall(signal));
+    const decision = operator === undefined ? await rules.decide(identity) : undefined;
+    const claims = decision?.kind === 'allowed' && { ...decision.claims, notLookedUp: refreshToken === undefined };
+    const { person } = claims ? await people.recordPerson({ person: claims }, peerCall(signal)) : {};
     if (person !== undefined && person.disabledAt === undefined) return { kind: 'person', person, address };
     signIns.count('oidc', 'refused');
     const isDisabled = operator !== undefined || person !== undefined;
-    const why = isDisabled ? 'disabled' : 'no group with a role';
+    const isUndecided = decision?.kind === 'undecided';
+    const why = isDisabled ? 'disabled' : isUndecided ? decision.reason : 'no group with a role';
     await refusals.note({ reason: 'sign_in', actor: '', address, subject: `${name}: ${why}` });
     throw new ConnectError(
-      isDisabled
-        ? `${name} is disabled.`
-        : `No group of ${name} has a role. The setting OIDC_ROLES maps groups to roles, and OIDC_PEOPLE_GROUPS names groups that need none.`,
+      isDisabled ? `${name} is disabled.` : isUndecided ? decision.text : noRoleText(name),
       Code.PermissionDenied,
     );
   }
@@ -183,6 +186,10 @@ export class SignIn {
     const endsMs = token?.expiresAt === undefined ? Number.POSITIVE_INFINITY : timestampMs(token.expiresAt);
     return isSame && this.#parts.clock.nowMs() < endsMs ? token : undefined;
   }
+}
+
+function noRoleText(name: string): string {
+  return `No group of ${name} has a role. The setting OIDC_ROLES maps groups to roles, and OIDC_PEOPLE_GROUPS names groups that need none.`;
 }
 
 /** The holder as sessions store it. */

@@ -85,7 +85,7 @@ export class AlertLoop {
     const [tokens, groups, findings] = await Promise.all([
       read(['tokens_per_day'], () => readTokenUses(peers, nowMs, signal)),
       read(['group_tokens_per_day', 'budget'], () => readGroupUses(peers, signal)),
-      read(['account', 'pool'], async () => (await figures.read(signal)).overview.attention),
+      read(['account', 'pool', 'people'], async () => (await figures.read(signal)).overview.attention),
     ]);
     const causes = causesOf([...tokens, ...groups], findings, localDayOf(nowMs));
     const noted = this.#receivers.flatMap(({ name: receiver, kinds }) =>

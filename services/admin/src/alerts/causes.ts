@@ -1,7 +1,7 @@
 import { formatCount, formatMoney } from '@gateway/presentation';
 
 /** What receivers are warned about, as in gateway.yaml. */
-export type AlertKind = LimitUse['kind'] | 'account' | 'pool';
+export type AlertKind = LimitUse['kind'] | 'account' | 'pool' | 'people';
 
 /** How much of a limit was used in its current period. */
 export interface LimitUse {
@@ -86,4 +86,5 @@ const kindsOfFindings: ReadonlyMap<string, AlertKind> = new Map([
   ['account_out_of_service', 'account'],
   ['pool_ending', 'pool'],
   ['pool_exhausted', 'pool'],
+  ['group_missing', 'people'],
 ]);

@@ -5,6 +5,8 @@ import { type Attention, AttentionSchema, Severity } from '@gateway/proto/admin/
 import { type Account, AccountState, AccountUse } from '@gateway/proto/pool/v1/account_pb.js';
 import { type PoolPause, type QuotaForecast, QuotaOutlook } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { alertThresholds } from '@gateway/telemetry/alert-thresholds';
+import type { PeopleState } from '../access/people-state.ts';
+import { everyone } from '../access/person-rules.ts';
 import { countOf } from './counted-figures.ts';
 import type { FigureHistory } from './figure-history.ts';
 import { maxOf } from './prometheus-text.ts';
@@ -20,6 +22,8 @@ export interface Situation {
   readonly pauses: readonly PoolPause[];
   /** Usage that could not be recorded and waits for a person. */
   readonly deadLetters: number;
+  /** Absent: no provider signs people in. */
+  readonly people?: PeopleState | undefined;
   /**
    * The longest time to expiry that this process has seen of each replica's certificate, by
    * address.
@@ -62,6 +66,8 @@ const rules: readonly ((situation: Situation) => readonly Finding[])[] = [
   lateUsage,
   unrecordedUsage,
   refusedConfiguration,
+  missingGroups,
+  peopleWithoutLookups,
   expiringCertificates,
 ];
 
@@ -251,6 +257,23 @@ function refusedConfiguration({ replicas }: Situation): readonly Finding[] {
   );
   const text = 'The changed gateway.yaml is invalid: the previous configuration stays in use.';
   return isRefused ? [{ kind: 'configuration_refused', text, link: '/configuration' }] : [];
+}
+
+/** Its people can't sign in, and those who are signed in keep the rules that they have. */
+function missingGroups({ people }: Situation): readonly Finding[] {
+  return (people?.missingGroups ?? []).map(({ name, members }) => {
+    const whose = members.map((each) => (each === everyone ? 'everyone' : each)).join(', ');
+    const text = `OIDC_PEOPLE_GROUPS names the group "${name}", which does not exist: people can't sign in (${whose}). Create or rename a group, or change the setting.`;
+    return { kind: 'group_missing', subject: name, urgent: true, text, link: '/groups' };
+  });
+}
+
+function peopleWithoutLookups({ people }: Situation): readonly Finding[] {
+  const { withoutLookups = 0 } = people ?? {};
+  if (withoutLookups === 0) return [];
+  const who = count(withoutLookups, 'person', 'people');
+  const text = `The provider gave no refresh token for ${who}, so that they can't be looked up: tokens that they issue end SIGN_IN_IDLE_DAYS after their last sign-in. Allow offline_access for the gateway's client at the provider.`;
+  return [{ kind: 'people_not_looked_up', text, link: '/people' }];
 }
 
 /**

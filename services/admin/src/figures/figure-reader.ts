@@ -3,6 +3,7 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { type Overview, OverviewSchema, type Replica } from '@gateway/proto/admin/v1/system_service_pb.js';
 import type { Logger } from '@gateway/telemetry';
 import { type Clock, isWithin, monotonicMs, sleep, timeoutSignal } from '@gateway/time';
+import type { PeopleState } from '../access/people-state.ts';
 import type { AdminPeers } from '../parts.ts';
 import { orAborted } from '../peer-calls.ts';
 import { attentionOf } from './attention.ts';
@@ -20,6 +21,10 @@ export interface Figures {
 
 export interface FigureReaderOptions {
   readonly peers: Pick<AdminPeers, 'replicas' | 'broker' | 'usageLedger'>;
+  /** Absent: no provider signs people in. */
+  readonly people?: () => Promise<PeopleState>;
+  /** As in `Overview`. */
+  readonly notes?: readonly string[];
   readonly clock: Clock;
   readonly logger: Logger;
   /** The time between two readings: while an operator watches, and otherwise. */
@@ -32,6 +37,7 @@ const freshMs = 1_000;
 const readingTimeoutMs = 5_000;
 /** Dead letters are in the database: they are counted less often. */
 const deadLettersEveryMs = 60_000;
+const peopleEveryMs = 10_000;
 
 /**
  * Reads the figures of all replicas, once for all viewers. It reads more slowly while there are no
@@ -46,6 +52,8 @@ export class FigureReader {
   #replicas: ReadonlyMap<string, ReadReplica> = new Map();
   #longestCertificateSeconds: ReadonlyMap<string, number> = new Map();
   #deadLetters = { count: 0, readAtMs: 0 };
+  #people: PeopleState | undefined;
+  #peopleReadAtMs = 0;
   #watchers = 0;
   #sleeping = new AbortController();
   #latest: Figures | undefined;
@@ -110,6 +118,7 @@ export class FigureReader {
       // The list of replicas shows a broker that is away.
       peers.broker.listAccounts({}, { signal, timeoutMs: readingTimeoutMs }).catch(() => undefined),
       this.#countDeadLetters(signal),
+      this.#readPeople(signal),
     ]);
     const atMs = clock.nowMs();
     const replicas = new Map(
@@ -128,10 +137,12 @@ export class FigureReader {
       forecasts: pools?.forecasts ?? [],
       pauses: pools?.pauses ?? [],
       deadLetters: this.#deadLetters.count,
+      people: this.#people,
       longestCertificateSeconds: this.#longestCertificateSeconds,
     });
     const points = [...this.#history.points];
-    const overview = create(OverviewSchema, { at: timestampFromMs(atMs), points, attention: [...attention] });
+    const notes = [...(this.#options.notes ?? [])];
+    const overview = create(OverviewSchema, { at: timestampFromMs(atMs), points, attention: [...attention], notes });
     this.#latest = { atMs, overview, replicas: shown };
     this.#next = Promise.withResolvers();
     next.resolve(this.#latest);
@@ -145,6 +156,16 @@ export class FigureReader {
     if (answer === undefined) return;
     const { replayed, duplicates, stillDead } = answer;
     this.#deadLetters = { count: replayed + duplicates + stillDead.length, readAtMs: clock.nowMs() };
+  }
+
+  /** While identity does not answer, what was known last stays. */
+  async #readPeople(signal: AbortSignal): Promise<void> {
+    const { people, clock } = this.#options;
+    if (people === undefined || clock.nowMs() < this.#peopleReadAtMs + peopleEveryMs) return;
+    const read = await orAborted(people(), signal).catch(() => undefined);
+    if (read === undefined) return;
+    this.#people = read;
+    this.#peopleReadAtMs = clock.nowMs();
   }
 
   #rememberCertificates(atMs: number): void {

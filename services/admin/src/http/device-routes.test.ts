@@ -7,7 +7,7 @@ const userCode = 'KDRT-PQXW';
 
 /** A client at 10.0.0.7 waits for a person to confirm its code. */
 async function aWorld(env: Readonly<Record<string, string>> = {}) {
-  const world = await aSignInWorld({}, env);
+  const world = await aSignInWorld({}, { OIDC_PEOPLE_GROUPS: '*', ...env });
   const createdAt = timestampFromMs(world.clock.nowMs() - 90_000);
   world.grants.set(userCode, { surface: 'claude_code', client: 'claude-code/2.1.332', address: '10.0.0.7', createdAt });
   return world;
@@ -94,6 +94,29 @@ describe('a sign-in from a client is refused', () => {
     expect((await confirm(new Browser(), world, 'dana')).status).toBe(403);
     expect(world.decisions).toEqual([{ userCode, person: undefined }]);
     expect(await world.audited()).toMatchObject([{ outcome: 'refused', subject: 'dana: no group that may sign in' }]);
+  });
+
+  it.each([{ OIDC_PEOPLE_GROUPS: '' }, { OIDC_PEOPLE_GROUPS: ' , ' }])(
+    'where no one has written who may: %j',
+    async (env) => {
+      const world = await aWorld(env);
+      world.provider.groups.set('dana', ['developers', 'platform']);
+      const page = await confirm(new Browser(), world, 'dana');
+      expect([page.status, page.text]).toEqual([403, expect.stringContaining('People can not sign in here')]);
+      expect(world.decisions).toEqual([{ userCode, person: undefined }]);
+      const subject = 'dana: OIDC_PEOPLE_GROUPS is empty';
+      expect(await world.audited()).toMatchObject([{ outcome: 'refused', subject }]);
+    },
+  );
+
+  it('while the group of tokens that the setting names does not exist', async () => {
+    const world = await aWorld({ OIDC_PEOPLE_GROUPS: 'developers=team-a,*' });
+    world.provider.groups.set('dana', ['developers']);
+    world.groupNames.set('group-1', 'another name');
+    expect((await confirm(new Browser(), world, 'dana')).status).toBe(403);
+    expect(world.decisions).toEqual([{ userCode, person: undefined }]);
+    const subject = 'dana: the group of tokens team-a does not exist';
+    expect(await world.audited()).toMatchObject([{ outcome: 'refused', subject }]);
   });
 
   it('with an e-mail address that the provider calls unverified', async () => {

@@ -62,7 +62,7 @@ export class DevicePages {
       const userCode = textOf(request.body?.user_code);
       const grant = await this.#pendingGrant(userCode, request);
       if (grant === undefined) return sendForm(response, 404, noGrantTitle, codeForm);
-      const { url, pending } = await provider.begin('/', { isOfPerson: true });
+      const { url, pending } = await provider.begin('/', { forLookups: true });
       const value = await pendingSignIns.toCookie({ ...pending, userCode });
       const rules = { maxAgeSeconds: pendingSeconds, sameSite: 'Lax' } as const;
       response.append('set-cookie', cookieText('oidc', value, connectionOf(request), rules));
@@ -89,13 +89,13 @@ export class DevicePages {
   ): Promise<void> {
     const { people, rules, lookups, refusals } = this.#parts;
     const { address } = connectionOf(request);
-    const problem = await rules.problemOf(identity);
-    if (problem !== undefined) {
+    const decision = await rules.decide(identity);
+    if (decision.kind !== 'allowed') {
       await people.decideDeviceGrant({ userCode }, callOf(request));
-      await refusals.note({ reason: 'sign_in', actor: '', address, subject: `${identity.name}: ${problem.reason}` });
-      return sendPage(response, 403, 'You may not sign in', problem.text);
+      await refusals.note({ reason: 'sign_in', actor: '', address, subject: `${identity.name}: ${decision.reason}` });
+      return sendPage(response, 403, 'You may not sign in', decision.text);
     }
-    const claims = await rules.claimsOf(identity);
+    const claims = { ...decision.claims, notLookedUp: refreshToken === undefined };
     const decided = await people.decideDeviceGrant({ userCode, person: claims }, callOf(request));
     const { grant, person, personIsDisabled } = decided;
     if (personIsDisabled) {
@@ -105,7 +105,7 @@ export class DevicePages {
     if (grant === undefined) return sendForm(response, 404, noGrantTitle, codeForm);
     // First: identity has approved the grant, whatever follows.
     await this.#note('sign_in.approve', identity.name, request, grant);
-    if (person !== undefined && refreshToken !== undefined) await lookups?.keep(person.personId, refreshToken);
+    if (person !== undefined) await lookups?.keep(person, refreshToken);
     sendPage(response, 200, 'You are signed in', 'Return to your client. You can close this page.');
   }
 

@@ -91,6 +91,19 @@ describe('an operator who signs in again by OpenID Connect', () => {
     expect(browser.cookie(world.publicUrl, 'gateway-session')).toBeUndefined();
   });
 
+  it('is refused as a person while the group of tokens does not exist, and where no one may sign in', async () => {
+    const world = await aWorld({}, { OIDC_PEOPLE_GROUPS: '*=team-a' });
+    world.groupNames.clear();
+    const browser = new Browser();
+    const refused = await signIn(browser, world, 'mona');
+    expect([refused.status, refused.text]).toEqual([403, expect.stringContaining('does not exist')]);
+    world.groupNames.set('group-1', 'team-a');
+    expect((await signIn(browser, world, 'mona')).url.href).toBe(`${world.publicUrl}/`);
+    const closed = await aWorld();
+    expect((await signIn(new Browser(), closed, 'mona')).status).toBe(403);
+    expect(closed.known.size).toBe(0);
+  });
+
   it('is refused while disabled here', async () => {
     const world = await aWorld();
     world.provider.groups.set('mona', ['sre']);

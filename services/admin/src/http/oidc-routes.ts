@@ -1,9 +1,10 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import type { Logger } from '@gateway/telemetry';
-import { type RequestHandler, Router } from 'express';
+import { type Request, type RequestHandler, type Response, Router } from 'express';
 import type { MinuteRate } from '../access/minute-rate.ts';
 import { callbackPath, type OidcProvider } from '../access/oidc-provider.ts';
 import { type PendingSignIns, pendingSeconds } from '../access/pending-sign-ins.ts';
+import type { PersonLookups } from '../access/person-lookups.ts';
 import type { Refusals } from '../access/refusals.ts';
 import { cookieText, noCookieText, readCookie } from '../access/session-cookie.ts';
 import type { SignIn, SignInCounter } from '../access/sign-in.ts';
@@ -16,6 +17,8 @@ import { sendPage } from './plain-page.ts';
 export interface OidcRoutesParts {
   readonly provider: OidcProvider;
   readonly pendingSignIns: PendingSignIns;
+  /** Undefined: people are not looked up again. */
+  readonly lookups: Pick<PersonLookups, 'has' | 'keep'> | undefined;
   /** The most requests that lead to the provider, by the browser's network. */
   readonly rate: MinuteRate;
   readonly refusals: Refusals;
@@ -30,18 +33,22 @@ export interface OidcRoutesParts {
  * in a cookie of its own.
  */
 export function oidcRoutes(parts: OidcRoutesParts): Router {
-  const { provider, pendingSignIns, refusals, signIn, signIns, devicePages, logger } = parts;
+  const { provider, pendingSignIns, lookups, refusals, signIn, signIns, devicePages, logger } = parts;
   const router = Router();
   const throttled = throttle(parts);
+  /** Leads the browser to the provider. */
+  const begin = async (request: Request, response: Response, returnTo: string, forLookups: boolean) => {
+    const { url, pending } = await provider.begin(returnTo, { forLookups });
+    const value = await pendingSignIns.toCookie(pending);
+    // Lax: the provider's page, which is of another site, redirects back here.
+    const rules = { maxAgeSeconds: pendingSeconds, sameSite: 'Lax' } as const;
+    response.append('set-cookie', cookieText('oidc', value, connectionOf(request), rules));
+    response.redirect(303, url.href);
+  };
 
   router.get('/oidc/sign-in', throttled, async (request, response) => {
     try {
-      const { url, pending } = await provider.begin(localPath(request.query.return_to));
-      const value = await pendingSignIns.toCookie(pending);
-      // Lax: the provider's page, which is of another site, redirects back here.
-      const rules = { maxAgeSeconds: pendingSeconds, sameSite: 'Lax' } as const;
-      response.append('set-cookie', cookieText('oidc', value, connectionOf(request), rules));
-      response.redirect(303, url.href);
+      await begin(request, response, localPath(request.query.return_to), false);
     } catch (thrown) {
       logger.warn({ err: thrown }, 'the OpenID Connect provider cannot be used');
       signIns.count('oidc', 'failed');
@@ -65,7 +72,14 @@ export function oidcRoutes(parts: OidcRoutesParts): Router {
       if (pending.userCode !== undefined) {
         return await devicePages.finish(pending.userCode, finished, request, response);
       }
-      const caller = await signIn.byProvider(finished.identity, connection, leftSignal(request));
+      const caller = await signIn.byProvider(finished, connection, leftSignal(request));
+      if (caller.kind === 'person' && lookups !== undefined) {
+        const { refreshToken } = finished;
+        const isKnown = refreshToken !== undefined || (await lookups.has(caller.person.personId));
+        // Operators are not asked: only people without a role are looked up.
+        if (!isKnown && !pending.forLookups) return await begin(request, response, pending.returnTo, true);
+        if (!isKnown || refreshToken !== undefined) await lookups.keep(caller.person, refreshToken);
+      }
       const { cookie } = await signIn.begin(caller, connection, 'oidc');
       response.append('set-cookie', cookie);
       response.redirect(303, localPath(pending.returnTo));

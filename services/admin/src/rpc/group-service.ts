@@ -90,7 +90,11 @@ export function groupService(parts: AdminParts): ServiceImpl<typeof GroupService
 }
 
 /** Groups with the state of their limits. Values that can't be read now are left out. */
-async function groupListings({ peers, clock, logger }: AdminParts, groups: readonly Group[], signal: AbortSignal) {
+async function groupListings(
+  { peers, rules, clock, logger }: AdminParts,
+  groups: readonly Group[],
+  signal: AbortSignal,
+) {
   const nowMs = clock.nowMs();
   const days = shownDaysUntil(nowMs);
   let fault: unknown;
@@ -106,6 +110,7 @@ async function groupListings({ peers, clock, logger }: AdminParts, groups: reado
     limits: LimitStatus | undefined;
     tokensByDay: bigint[];
     budgetEndsAt?: ReturnType<typeof timestampFromMs>;
+    namedBy: string[];
   }[] = [];
   await askForEach(groups.entries(), async ([index, group]) => {
     const [limits, tokensByDay] = await Promise.all([
@@ -114,7 +119,8 @@ async function groupListings({ peers, clock, logger }: AdminParts, groups: reado
     ]);
     const endsAtMs = budgetEndMs(limits, nowMs);
     const budgetEndsAt = endsAtMs === undefined ? {} : { budgetEndsAt: timestampFromMs(endsAtMs) };
-    listings[index] = { group, limits, tokensByDay, ...budgetEndsAt };
+    const namedBy = rules?.names(group.name) ? ['OIDC_PEOPLE_GROUPS'] : [];
+    listings[index] = { group, limits, tokensByDay, ...budgetEndsAt, namedBy };
   });
   if (fault !== undefined) logger.warn({ err: fault }, 'groups are listed without some of their details');
   return listings;

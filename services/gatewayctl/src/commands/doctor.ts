@@ -19,7 +19,7 @@ import { type Color, colored } from '../output/table.ts';
 import { countText, durationText } from '../output/words.ts';
 import type { CommandContext } from './context.ts';
 import { type Disk, diskFindings, disksOf, ownDisk } from './doctor/disk-findings.ts';
-import { type Finding, fine, warning, wrong } from './doctor/finding.ts';
+import { type Finding, fine, note, warning, wrong } from './doctor/finding.ts';
 import { poolFindings, probeFindings } from './doctor/pool-findings.ts';
 import { holderText } from './session.ts';
 
@@ -131,7 +131,8 @@ async function systemOf(system: Client<typeof SystemService>, own: Disk | undefi
     ...diskFindings(own, disksOf(replicas)),
     ...certificatesOf(replicas),
   ];
-  return [...all, ...looked, ...attention];
+  const notes = (overview?.notes ?? []).map((each) => note('people', each, ''));
+  return [...all, ...looked, ...notes, ...attention];
 }
 
 /** The admin service compares them with its own clock, minus the time of the request. */

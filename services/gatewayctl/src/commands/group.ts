@@ -1,3 +1,4 @@
+import { createInterface } from 'node:readline/promises';
 import { moneyText } from '@gateway/presentation';
 import {
   CreateGroupResponseSchema,
@@ -57,11 +58,14 @@ export function groupCommand({ connect }: CommandContext): Command {
     )
     .argument('<group>', 'id, beginning of an id, or name', idOrPrefix)
     .option('--name <text>', 'new name')
-    .action(async (named: string, { name, note, ...flags }: GroupFlags & { readonly name?: string }) => {
+    .option('--yes', yesText)
+    .action(async (named: string, { name, note, yes, ...flags }: GroupFlags & Yes & { readonly name?: string }) => {
       if (name === undefined && note === undefined && Object.keys(flags).length === 0)
         throw new UsageError('nothing to change: see gatewayctl group set --help.');
       await using admin = await connect();
-      const { groupId = '', revision = 0n, limits, access } = (await findGroup(admin, named)).group.group ?? {};
+      const { group: listing } = await findGroup(admin, named);
+      const { groupId = '', revision = 0n, limits, access } = listing.group ?? {};
+      if (name !== undefined && name !== listing.group?.name) await confirmNamed(listing, 'renamed', yes);
       const { group: changed } = await admin.clientOf(GroupService).updateGroup({
         ...{ groupId, name, note, expectedRevision: revision },
         limits: changedLimits(flags, limits),
@@ -71,16 +75,39 @@ export function groupCommand({ connect }: CommandContext): Command {
     });
   group
     .command('delete')
-    .description('Deletes a group. Its tokens stay valid, and belong to no group.')
+    .description(
+      'Deletes a group. Its tokens stay valid, and belong to no group. Those of people keep its limits and rules until the people are in another group.',
+    )
     .argument('<group>', 'id, beginning of an id, or name', idOrPrefix)
-    .action(async (named: string) => {
+    .option('--yes', yesText)
+    .action(async (named: string, { yes }: Yes) => {
       await using admin = await connect();
-      const { groupId = '', name = '', tokens = 0 } = (await findGroup(admin, named)).group.group ?? {};
+      const { group: listing } = await findGroup(admin, named);
+      const { groupId = '', name = '', tokens = 0 } = listing.group ?? {};
+      await confirmNamed(listing, 'deleted', yes);
       await admin.clientOf(GroupService).deleteGroup({ groupId });
       noteChange(admin, `deleted ${groupId} (${name}); ${countText(tokens, 'token')} had it`);
     });
   return group;
 }
+
+/** People find their group by the name in a setting. */
+async function confirmNamed({ group, namedBy }: GroupListing, how: 'renamed' | 'deleted', yes = false): Promise<void> {
+  if (yes || namedBy.length === 0) return;
+  const text = `${namedBy.join(' and ')} names the group ${group?.name}. If it is ${how}, its people can't sign in until you change the setting, and keep the rules that they have.`;
+  if (!process.stdin.isTTY) throw new UsageError(`${text} To do it anyway, use --yes.`);
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    const answer = await terminal.question(`${text} Type the name of the group to go on: `);
+    if (answer.trim() !== group?.name) throw new UsageError('nothing was changed.');
+  } finally {
+    terminal.close();
+  }
+}
+
+const yesText = 'do it even if a setting names the group';
+
+type Yes = { readonly yes?: boolean };
 
 type GroupFlags = TermFlags & { readonly note?: string };
 

@@ -2,13 +2,14 @@ import type { Database, GatewayDatabase, PeopleTable, PersonSessionsTable } from
 import { randomBytes, randomId } from '@gateway/time';
 import { type Selectable, sql, type Transaction } from 'kysely';
 import type { TokenHash } from '../hashing/hash-key.ts';
-import { nextSequence } from '../store/token-store.ts';
+import { neverMs, nextSequence } from '../store/token-store.ts';
 
 export type Person = Selectable<PeopleTable>;
 export type PersonSession = Selectable<PersonSessionsTable>;
 
 /** What the OpenID Connect provider says about a person. */
-export interface PersonDetails extends Pick<Person, 'issuer' | 'subject' | 'email' | 'name' | 'group_id'> {}
+export interface PersonDetails
+  extends Pick<Person, 'issuer' | 'subject' | 'email' | 'name' | 'group_id' | 'tokens_until_ms'> {}
 
 /** The texts of a generation, as the database keeps them. */
 export interface SessionHash {
@@ -33,32 +34,30 @@ export class PersonStore {
     this.#database = database;
   }
 
-  /** The person with this subject. Details, and the group of the tokens, follow the provider. */
-  async record(details: PersonDetails, nowMs: number): Promise<Person> {
-    const { email, name, group_id } = details;
-    const person = await this.#database
-      .insertInto('people')
-      .values({ ...details, person_id: randomId(), created_at_ms: nowMs, last_seen_at_ms: nowMs, disabled_at_ms: null })
-      .onConflict((conflict) =>
-        conflict.columns(['issuer', 'subject']).doUpdateSet({ email, name, group_id, last_seen_at_ms: nowMs }),
-      )
-      .returningAll()
-      .executeTakeFirstOrThrow();
-    await this.#moveTokens(person);
-    return person;
-  }
-
-  /** Gives the person's tokens the person's group. */
-  async #moveTokens({ person_id, group_id }: Person): Promise<void> {
-    await this.#database.transaction().execute(async (transaction) => {
-      const change_sequence = await nextSequence(transaction);
-      await transaction
-        .updateTable('tokens')
-        .set({ change_sequence, group_id, revision: sql`revision + 1` })
-        .where('person_id', '=', person_id)
-        .where('revoked_at_ms', 'is', null)
-        .where(sql<boolean>`coalesce(group_id, '') <> ${group_id ?? ''}`)
-        .execute();
+  /**
+   * The person with this subject. Details, the group of the tokens and their latest end follow the
+   * provider. Undefined, and nothing changes: there is no such group.
+   */
+  async record(details: PersonDetails, nowMs: number): Promise<Person | undefined> {
+    const { issuer, subject, email, name, group_id, tokens_until_ms } = details;
+    return await this.#database.transaction().execute(async (transaction) => {
+      const people = transaction.selectFrom('people').where('issuer', '=', issuer).where('subject', '=', subject);
+      const before = await people.select('group_id').executeTakeFirst();
+      const isOther = group_id !== null && group_id !== before?.group_id;
+      // Without the group, a token would be free of its rules.
+      if (isOther && !(await isGroup(transaction, group_id))) return undefined;
+      const person = await transaction
+        .insertInto('people')
+        .values({ ...details, person_id: randomId(), created_at_ms: nowMs, last_seen_at_ms: nowMs })
+        .onConflict((conflict) =>
+          conflict
+            .columns(['issuer', 'subject'])
+            .doUpdateSet({ email, name, group_id, tokens_until_ms, last_seen_at_ms: nowMs }),
+        )
+        .returningAll()
+        .executeTakeFirstOrThrow();
+      await followPerson(transaction, person);
+      return person;
     });
   }
 
@@ -98,7 +97,8 @@ export class PersonStore {
     nowMs: number,
   ): Promise<PersonSession | undefined> {
     return await this.#database.transaction().execute(async (transaction) => {
-      if ((await lockEnabled(transaction, person.person_id)) === undefined) return undefined;
+      const locked = await lockEnabled(transaction, person.person_id);
+      if (locked === undefined) return undefined;
       const used = await transaction
         .updateTable('device_grants')
         .set({ state: 'used' })
@@ -122,7 +122,7 @@ export class PersonStore {
           ...{ requests_per_minute: null, tokens_per_day: null, change_sequence: 0 },
           ...{ hash_key_id: hash.keyId, token_hash: hash.hash, created_at_ms: nowMs, expires_at_ms: expiresAtMs },
           ...{ revoked_at_ms: null, previous_hash_key_id: null, previous_token_hash: null, previous_until_ms: null },
-          ...{ group_id: person.group_id, person_id },
+          ...{ group_id: locked.group_id, person_id },
         })
         .execute();
       return begun;
@@ -207,16 +207,21 @@ export class PersonStore {
 
   /**
    * Ends sessions of a person, and revokes their tokens. Returns those that had not ended.
-   * `withTokens`: also the tokens that the person has issued.
+   * `withTokens`: also the tokens that the person has issued. `suspendTokens`: these end until the
+   * person signs in again.
    */
   async endSessions(
     personId: string,
     sessionId: string | undefined,
     nowMs: number,
-    { withTokens = false }: { readonly withTokens?: boolean } = {},
+    { withTokens = false, suspendTokens = false }: EndOptions = {},
   ): Promise<readonly PersonSession[]> {
     return await this.#database.transaction().execute(async (transaction) => {
+      const columns = suspendTokens ? { tokens_until_ms: nowMs } : undefined;
+      const people = columns && transaction.updateTable('people').set(columns).where('person_id', '=', personId);
+      const person = await people?.returningAll().executeTakeFirst();
       const ended = await endSessions(transaction, personId, sessionId, nowMs);
+      if (person !== undefined) await followPerson(transaction, person);
       if (withTokens) await revokeTokens(transaction, personId, undefined, nowMs);
       return ended;
     });
@@ -243,6 +248,21 @@ export class PersonStore {
   }
 }
 
+async function isGroup(transaction: Transaction<Database>, groupId: string): Promise<boolean> {
+  const found = await transaction
+    .selectFrom('token_groups')
+    .select('group_id')
+    .where('group_id', '=', groupId)
+    .where('deleted_at_ms', 'is', null)
+    .executeTakeFirst();
+  return found !== undefined;
+}
+
+interface EndOptions {
+  readonly withTokens?: boolean;
+  readonly suspendTokens?: boolean;
+}
+
 /** The position of a person in the list. */
 export type PersonPlace = Pick<Person, 'last_seen_at_ms' | 'person_id'>;
 
@@ -258,6 +278,30 @@ export async function lockEnabled(transaction: Transaction<Database>, personId: 
     .where('disabled_at_ms', 'is', null)
     .returningAll()
     .executeTakeFirst();
+}
+
+/** Gives the tokens of a person the person's group, and those that the person issued their end. */
+async function followPerson(
+  transaction: Transaction<Database>,
+  { person_id, group_id, tokens_until_ms }: Person,
+): Promise<void> {
+  const change_sequence = await nextSequence(transaction);
+  const untilMs = tokens_until_ms ?? neverMs;
+  const expiry = sql<number | null>`nullif(
+    case when wanted_expiry_ms > ${untilMs} then ${untilMs} else coalesce(wanted_expiry_ms, expires_at_ms) end,
+    ${neverMs})`;
+  await transaction
+    .updateTable('tokens')
+    .set({ change_sequence, group_id, expires_at_ms: expiry, revision: sql`revision + 1` })
+    .where('person_id', '=', person_id)
+    .where('revoked_at_ms', 'is', null)
+    .where(({ or }) =>
+      or([
+        sql<boolean>`coalesce(group_id, '') <> ${group_id ?? ''}`,
+        sql<boolean>`coalesce(expires_at_ms, ${neverMs}) <> coalesce(${expiry}, ${neverMs})`,
+      ]),
+    )
+    .execute();
 }
 
 export function createSeed() {

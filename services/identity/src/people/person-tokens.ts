@@ -41,23 +41,26 @@ export class PersonTokens {
   }
 
   /**
-   * Adds a personal token in the person's group. `disabled`: the person is, or does not exist.
-   * `full`: the person has `most` valid tokens.
+   * Adds a personal token in the person's group. It ends sooner if the provider can't be asked
+   * about the person. `disabled`: the person is, or does not exist.
+   * `full`: the person has `most` valid tokens. `unconfirmed`: the person must sign in again first.
    */
   async issue(
     personId: string,
     { label, hash, expiresAtMs }: NewPersonToken,
     most: number,
     nowMs: number,
-  ): Promise<Token | 'disabled' | 'full'> {
+  ): Promise<Token | 'disabled' | 'full' | 'unconfirmed'> {
     return await this.#database.transaction().execute(async (transaction) => {
       const person = await lockEnabled(transaction, personId);
       if (person === undefined) return 'disabled';
       const valid = await validOnes(transaction, personId, nowMs).execute();
       if (valid.length >= most) return 'full';
-      const details = { kind: 'personal', label, limits: {}, note: '', expiresAtMs, hash } as const;
+      const endsAtMs = Math.min(expiresAtMs, person.tokens_until_ms ?? expiresAtMs);
+      if (endsAtMs <= nowMs) return 'unconfirmed';
+      const details = { kind: 'personal', label, limits: {}, note: '', expiresAtMs: endsAtMs, hash } as const;
       const token = { ...details, groupId: person.group_id, access: { models: [], accountLabels: [] } };
-      return await insertToken(transaction, { ...token, personId }, nowMs);
+      return await insertToken(transaction, { ...token, personId, wantedExpiryMs: expiresAtMs }, nowMs);
     });
   }
 }

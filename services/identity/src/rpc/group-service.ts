@@ -53,7 +53,7 @@ export function groupHandlers({ groups, changes, clock }: GroupParts): Handlers<
     },
 
     async deleteGroup({ groupId }) {
-      const group = await groups.delete(groupId);
+      const group = await groups.delete(groupId, clock.nowMs());
       if (group === undefined) return {};
       changes.announce();
       return { group: toGroupMessage(group) };

@@ -58,12 +58,19 @@ export function identityHandlers(parts: IdentityParts): Handlers<typeof Identity
     /** The token with this digest; none when it is unknown, revoked or expired. */
     async resolve({ tokenSha256: digest }) {
       if (digest.length !== 32) throw new GatewayError('invalid_request', 'token_sha256 must be 32 bytes.');
-      const token = await store.findByHash(hashKeys.map((key) => hashWith(key, digest)));
-      const result = stateOf(token, clock.nowMs());
-      resolutions.inc({ result });
-      if (token === undefined || result !== 'valid') return {};
-      const group = token.group_id === null ? undefined : await groups.find(token.group_id);
-      return { token: toTokenMessage(token, clock.nowMs(), group) };
+      const hashes = hashKeys.map((key) => hashWith(key, digest));
+      // The group may be deleted between the two readings: a token must not be free of its rules.
+      for (let tries = 0; tries < 3; tries++) {
+        const token = await store.findByHash(hashes);
+        const result = stateOf(token, clock.nowMs());
+        const isValid = token !== undefined && result === 'valid';
+        const groupId = isValid ? token.group_id : null;
+        const group = groupId === null ? undefined : await groups.find(groupId, { evenDeleted: true });
+        if (groupId !== null && group === undefined) continue;
+        resolutions.inc({ result });
+        return isValid ? { token: toTokenMessage(token, clock.nowMs(), group) } : {};
+      }
+      throw new GatewayError('internal_error', 'The group of the token does not exist.');
     },
 
     /** Issues a token. Only this answer ever contains its text. */

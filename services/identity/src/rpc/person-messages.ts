@@ -26,13 +26,17 @@ export function toSessionMessage(session: PersonSession, expiresAtMs: number): M
 export function toPersonMessage(
   person: Person,
   sessions: readonly MessageInitShape<typeof SessionSchema>[] = [],
+  issuedTokens = 0,
 ): MessageInitShape<typeof PersonSchema> {
   const { person_id, email, name, subject, group_id, created_at_ms, last_seen_at_ms, disabled_at_ms } = person;
+  const { tokens_until_ms } = person;
   return {
     ...{ personId: person_id, email, name, subject, groupId: group_id ?? '' },
     createdAt: timestampFromMs(created_at_ms),
     lastSeenAt: timestampFromMs(last_seen_at_ms),
     disabledAt: disabled_at_ms === null ? undefined : timestampFromMs(disabled_at_ms),
+    tokensUntil: tokens_until_ms === null ? undefined : timestampFromMs(tokens_until_ms),
     sessions: [...sessions],
+    issuedTokens,
   };
 }

@@ -18,7 +18,7 @@ export interface PersonParts extends PersonTokenParts {
 }
 
 export function personHandlers(parts: PersonParts): Handlers<typeof PersonService> {
-  const { people, grants, hashKeys, limits, changes, clock } = parts;
+  const { people, grants, personTokens, hashKeys, limits, changes, clock } = parts;
   const hashesOf = (userCode: string) => hashKeys.map((key) => hashWith(key, tokenSha256(normalUserCode(userCode))));
   const sessionMessage = (session: PersonSession) => toSessionMessage(session, expiryOf(session, limits));
   const openSessions = async (of: readonly Person[]) => {
@@ -26,7 +26,10 @@ export function personHandlers(parts: PersonParts): Handlers<typeof PersonServic
     return sessions.filter((session) => clock.nowMs() < expiryOf(session, limits));
   };
   const record = async (claims: PersonClaims) => {
-    const person = await people.record(detailsOf(claims), clock.nowMs());
+    const nowMs = clock.nowMs();
+    const tokens_until_ms = claims.notLookedUp ? nowMs + limits.idleMs : null;
+    const person = await people.record({ ...detailsOf(claims), tokens_until_ms }, nowMs);
+    if (person === undefined) throw new GatewayError('invalid_request', 'group_id belongs to no group.');
     // The person may have moved to another group, with all tokens.
     changes.announce();
     return person;
@@ -59,9 +62,12 @@ export function personHandlers(parts: PersonParts): Handlers<typeof PersonServic
     async getPerson({ personId, withSessions }) {
       const person = await people.find(personId);
       if (person === undefined) return {};
-      return {
-        person: toPersonMessage(person, withSessions ? (await openSessions([person])).map(sessionMessage) : []),
-      };
+      if (!withSessions) return { person: toPersonMessage(person) };
+      const [sessions, issued] = await Promise.all([
+        openSessions([person]),
+        personTokens.list(personId, clock.nowMs()),
+      ]);
+      return { person: toPersonMessage(person, sessions.map(sessionMessage), issued.length) };
     },
 
     async listPeople({ search, pageSize, pageToken }) {
@@ -79,9 +85,12 @@ export function personHandlers(parts: PersonParts): Handlers<typeof PersonServic
       };
     },
 
-    async endSessions({ personId, sessionId, withTokens }) {
+    async endSessions({ personId, sessionId, withTokens, suspendTokens }) {
       const sessionOnly = sessionId === '' ? undefined : sessionId;
-      const ended = await people.endSessions(personId, sessionOnly, clock.nowMs(), { withTokens });
+      const ended = await people.endSessions(personId, sessionOnly, clock.nowMs(), {
+        withTokens,
+        suspendTokens,
+      });
       changes.announce();
       return { sessions: ended.map(sessionMessage) };
     },

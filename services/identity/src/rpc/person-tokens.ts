@@ -73,6 +73,7 @@ export function personTokenHandlers(parts: PersonTokenParts): Pick<Handlers<type
         nowMs,
       );
       if (issued === 'disabled') throw new GatewayError('invalid_request', disabled);
+      if (issued === 'unconfirmed') throw new GatewayError('invalid_request', 'Sign in again first.');
       if (issued === 'full') {
         throw new GatewayError('invalid_request', `You have ${mostOfPerson} valid tokens. Revoke one of them first.`);
       }

@@ -32,17 +32,23 @@ export class GroupStore {
     this.#database = database;
   }
 
-  async find(groupId: string): Promise<Group | undefined> {
+  /** @param evenDeleted also a group that only its people are still in. */
+  async find(
+    groupId: string,
+    { evenDeleted = false }: { readonly evenDeleted?: boolean } = {},
+  ): Promise<Group | undefined> {
     return await this.#database
       .selectFrom('token_groups')
       .selectAll()
       .where('group_id', '=', groupId)
+      .$if(!evenDeleted, (query) => query.where('deleted_at_ms', 'is', null))
       .executeTakeFirst();
   }
 
   /** All groups, sorted by name. */
   async list(nowMs: number): Promise<readonly CountedGroup[]> {
-    const groups = await this.#database.selectFrom('token_groups').selectAll().orderBy('name').execute();
+    const all = this.#database.selectFrom('token_groups').selectAll();
+    const groups = await all.where('deleted_at_ms', 'is', null).orderBy('name').execute();
     const counts = await this.#database
       .selectFrom('tokens')
       .select(['group_id', ({ fn }) => fn.countAll<number>().as('tokens')])
@@ -101,28 +107,55 @@ export class GroupStore {
     });
   }
 
-  /** Deletes a group; its tokens leave it. Undefined: there is no such group. */
-  async delete(groupId: string): Promise<Group | undefined> {
+  /**
+   * Deletes a group; its tokens leave it. People who are in it, and their tokens, keep its rules
+   * until they are in another one. Undefined: there is no such group.
+   */
+  async delete(groupId: string, nowMs: number): Promise<Group | undefined> {
     return await this.#database.transaction().execute(async (transaction) => {
       const change_sequence = await nextSequence(transaction);
-      const group = await transaction
-        .deleteFrom('token_groups')
+      const group = await groupIn(transaction, groupId);
+      if (group === undefined) return undefined;
+      await transaction
+        .updateTable('token_groups')
+        .set({ deleted_at_ms: nowMs, name: `${group.name.slice(0, 60)} (deleted, ${groupId})` })
         .where('group_id', '=', groupId)
-        .returningAll()
-        .executeTakeFirst();
+        .execute();
       await transaction
         .updateTable('tokens')
         .set({ change_sequence, group_id: null, revision: sql`revision + 1` })
         .where('group_id', '=', groupId)
+        .where(({ or, eb, selectFrom }) =>
+          or([
+            eb('person_id', 'is', null),
+            eb('person_id', 'not in', selectFrom('people').select('person_id').where('group_id', '=', groupId)),
+          ]),
+        )
         .execute();
+      await removeLeftGroups(transaction);
       return group;
     });
   }
 }
 
+/** Removes deleted groups that no one is in any more. */
+async function removeLeftGroups(transaction: Transaction<Database>): Promise<void> {
+  await transaction
+    .deleteFrom('token_groups')
+    .where('deleted_at_ms', 'is not', null)
+    .where(sql<boolean>`not exists (select 1 from people where people.group_id = token_groups.group_id)`)
+    .where(sql<boolean>`not exists (select 1 from tokens where tokens.group_id = token_groups.group_id)`)
+    .execute();
+}
+
 /** The sequence's row is locked, so no other change comes in between. */
 async function groupIn(transaction: Transaction<Database>, groupId: string): Promise<Group | undefined> {
-  return await transaction.selectFrom('token_groups').selectAll().where('group_id', '=', groupId).executeTakeFirst();
+  return await transaction
+    .selectFrom('token_groups')
+    .selectAll()
+    .where('group_id', '=', groupId)
+    .where('deleted_at_ms', 'is', null)
+    .executeTakeFirst();
 }
 
 async function isNameOfOther(transaction: Transaction<Database>, name: string, groupId: string): Promise<boolean> {

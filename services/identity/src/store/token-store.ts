@@ -36,6 +36,8 @@ export interface NewToken {
   readonly access: GivenAccess;
   /** The person who issued it. Absent: an operator did. */
   readonly personId?: string;
+  /** As in `TokensTable`. */
+  readonly wantedExpiryMs?: number;
 }
 
 /** The changes to a token. Undefined: unchanged. */
@@ -169,7 +171,7 @@ export class TokenStore {
       ...(label === undefined ? {} : { label }),
       ...(note === undefined ? {} : { note }),
       ...(limits === undefined ? {} : toLimitColumns(limits)),
-      ...(expiresAtMs === undefined ? {} : { expires_at_ms: expiresAtMs }),
+      ...(expiresAtMs === undefined ? {} : expiryColumns(expiresAtMs)),
       ...(groupId === undefined ? {} : { group_id: groupId }),
       ...(access === undefined ? {} : toAccessColumns(access)),
     };
@@ -248,7 +250,7 @@ export class TokenStore {
 
 export async function insertToken(
   database: GatewayDatabase | Transaction<Database>,
-  { kind, label, limits, note, expiresAtMs, hash, groupId, access, personId }: NewToken,
+  { kind, label, limits, note, expiresAtMs, hash, groupId, access, personId, wantedExpiryMs }: NewToken,
   nowMs: number,
 ): Promise<Token> {
   const token: Token = {
@@ -260,12 +262,22 @@ export async function insertToken(
     expires_at_ms: expiresAtMs ?? null,
     previous_until_ms: null,
   };
-  const stored = { hash_key_id: hash.keyId, token_hash: hash.hash, change_sequence: 0, person_id: personId ?? null };
+  const stored = { hash_key_id: hash.keyId, token_hash: hash.hash, change_sequence: 0 };
   await database
     .insertInto('tokens')
-    .values({ ...token, ...stored })
+    .values({ ...token, ...stored, person_id: personId ?? null, wanted_expiry_ms: wantedExpiryMs ?? null })
     .execute();
   return token;
+}
+
+/** The last moment that a timestamp can name: a token of a person that expires then never does. */
+export const neverMs = Date.parse('9999-12-31T23:59:59.000Z');
+
+/** A token of a person keeps what an operator wants, whatever its person's state is. */
+function expiryColumns(expiresAtMs: number | null) {
+  const wanted = sql<number | null>`
+    case when wanted_expiry_ms is null then null else cast(${expiresAtMs ?? neverMs} as bigint) end`;
+  return { expires_at_ms: expiresAtMs, wanted_expiry_ms: wanted };
 }
 
 /**

@@ -44,6 +44,14 @@ export declare type GroupListing = Message<"gateway.admin.v1.GroupListing"> & {
    * @generated from field: repeated int64 tokens_by_day = 4;
    */
   tokensByDay: bigint[];
+
+  /**
+   * The settings that name it: "OIDC_PEOPLE_GROUPS". If it is renamed or deleted, its people can't
+   * sign in.
+   *
+   * @generated from field: repeated string named_by = 5;
+   */
+  namedBy: string[];
 };
 
 /**
@@ -326,7 +334,8 @@ export declare const GroupService: GenService<{
     output: typeof UpdateGroupResponseSchema;
   },
   /**
-   * Deletes a group. Its tokens remain valid and belong to no group.
+   * Deletes a group. Its tokens remain valid and belong to no group. Those of people keep its limits,
+   * budget and access rules until the people are in another group.
    *
    * @generated from rpc gateway.admin.v1.GroupService.DeleteGroup
    */

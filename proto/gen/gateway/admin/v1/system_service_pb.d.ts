@@ -36,6 +36,14 @@ export declare type Overview = Message<"gateway.admin.v1.Overview"> & {
    * @generated from field: repeated gateway.admin.v1.Attention attention = 3;
    */
   attention: Attention[];
+
+  /**
+   * What operators should know about the settings, and what needs no action: "No one may sign in
+   * from a client."
+   *
+   * @generated from field: repeated string notes = 4;
+   */
+  notes: string[];
 };
 
 /**

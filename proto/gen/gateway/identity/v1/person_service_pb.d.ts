@@ -400,11 +400,20 @@ export declare type PersonClaims = Message<"gateway.identity.v1.PersonClaims"> &
   name: string;
 
   /**
-   * The group of tokens that the person's tokens belong to. Empty: none.
+   * The group of tokens that the person's tokens belong to. Empty: none. The call fails if there is
+   * no such group.
    *
    * @generated from field: string group_id = 5;
    */
   groupId: string;
+
+  /**
+   * The provider gave nothing with which the person could be looked up again: tokens that the person
+   * issues end SIGN_IN_IDLE_DAYS after this call, unless another one follows.
+   *
+   * @generated from field: bool not_looked_up = 6;
+   */
+  notLookedUp: boolean;
 };
 
 /**
@@ -465,6 +474,21 @@ export declare type Person = Message<"gateway.identity.v1.Person"> & {
    * @generated from field: repeated gateway.identity.v1.Session sessions = 9;
    */
   sessions: Session[];
+
+  /**
+   * When tokens that the person has issued end at the latest, because the provider can't be asked
+   * about the person. Absent: it can.
+   *
+   * @generated from field: google.protobuf.Timestamp tokens_until = 10;
+   */
+  tokensUntil?: Timestamp | undefined;
+
+  /**
+   * How many tokens that the person has issued are valid. Given with the sessions.
+   *
+   * @generated from field: uint32 issued_tokens = 11;
+   */
+  issuedTokens: number;
 };
 
 /**
@@ -642,6 +666,13 @@ export declare type EndSessionsRequest = Message<"gateway.identity.v1.EndSession
    * @generated from field: bool with_tokens = 3;
    */
   withTokens: boolean;
+
+  /**
+   * True: tokens that the person has issued end too, until the person signs in again.
+   *
+   * @generated from field: bool suspend_tokens = 4;
+   */
+  suspendTokens: boolean;
 };
 
 /**
@@ -717,7 +748,7 @@ export declare type GetPersonRequest = Message<"gateway.identity.v1.GetPersonReq
   personId: string;
 
   /**
-   * True: with the sessions that have not ended.
+   * True: with the sessions that have not ended, and the number of issued tokens.
    *
    * @generated from field: bool with_sessions = 2;
    */

@@ -50,12 +50,19 @@ interface CheckFieldProps {
   readonly label: string;
   readonly checked: boolean;
   readonly onChecked: (checked: boolean) => void;
+  /** The form is sent only if it is checked. */
+  readonly required?: boolean;
 }
 
-export function CheckField({ label, checked, onChecked }: CheckFieldProps) {
+export function CheckField({ label, checked, onChecked, required }: CheckFieldProps) {
   return (
     <label className="check">
-      <input type="checkbox" checked={checked} onChange={(event) => onChecked(event.target.checked)} />
+      <input
+        type="checkbox"
+        required={required}
+        checked={checked}
+        onChange={(event) => onChecked(event.target.checked)}
+      />
       {label}
     </label>
   );

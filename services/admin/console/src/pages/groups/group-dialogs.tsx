@@ -7,7 +7,7 @@ import { navigate } from 'wouter/use-browser-location';
 import { useChange } from '../../api/change.ts';
 import type { Problem } from '../../api/problem.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
-import { SelectField, TextAreaField, TextField } from '../../ui/field.tsx';
+import { CheckField, SelectField, TextAreaField, TextField } from '../../ui/field.tsx';
 import { fieldsOf } from '../../ui/form.tsx';
 import { ChangedMeanwhile } from '../tokens/changed-meanwhile.tsx';
 import { AccessFields, LimitFields } from '../tokens/terms-fields.tsx';
@@ -31,6 +31,8 @@ interface CreateGroupProps {
 interface GroupProps extends CreateGroupProps {
   /** The current state, which may change while this is open. */
   readonly group: Group;
+  /** The settings that name it. */
+  readonly namedBy: readonly string[];
 }
 
 export function CreateGroup({ currency, onClose }: CreateGroupProps) {
@@ -54,7 +56,7 @@ export function CreateGroup({ currency, onClose }: CreateGroupProps) {
   );
 }
 
-export function EditGroup({ group, currency, onClose }: GroupProps) {
+export function EditGroup({ group, namedBy, currency, onClose }: GroupProps) {
   const [seen] = useState(group);
   const [draft, setDraft] = useState(() => groupDraftOf(seen));
   const { run, busy, problem } = useChange(GroupService.method.updateGroup, {
@@ -74,6 +76,7 @@ export function EditGroup({ group, currency, onClose }: GroupProps) {
       onClose={onClose}
     >
       <GroupFields draft={draft} onDraft={setDraft} problem={problem} currency={currency} />
+      {draft.name.trim() !== seen.name && <NamedBySettings namedBy={namedBy} />}
       <ChangedMeanwhile what="group" changes={changed} />
     </FormDialog>
   );
@@ -122,7 +125,23 @@ function GroupFields({ draft, onDraft, problem, currency }: GroupFieldsProps) {
   );
 }
 
-export function DeleteGroup({ group: { groupId, name, tokens }, onClose }: Omit<GroupProps, 'currency'>) {
+/** Asks before people are locked out: they find their group by the name in a setting. */
+function NamedBySettings({ namedBy }: Pick<GroupProps, 'namedBy'>) {
+  const [isSure, setSure] = useState(false);
+  if (namedBy.length === 0) return null;
+  return (
+    <>
+      <p>
+        {namedBy.join(' and ')} names this group. Its people can't sign in until you change the setting; those who are
+        signed in keep the rules that they have.
+      </p>
+      <CheckField label="Do it anyway" checked={isSure} onChecked={setSure} required />
+    </>
+  );
+}
+
+export function DeleteGroup({ group, namedBy, onClose }: Omit<GroupProps, 'currency'>) {
+  const { groupId, name, tokens } = group;
   const { run, busy, problem } = useChange(GroupService.method.deleteGroup, {
     alsoRefresh: [TokenService],
     notice: () => `${name} was deleted.`,
@@ -140,8 +159,10 @@ export function DeleteGroup({ group: { groupId, name, tokens }, onClose }: Omit<
     >
       <p>
         {tokens > 0 && `${formatCountOf(tokens, 'token')} will have no group, and stay valid. `}The group's limits,
-        budget and access rules no longer apply. This cannot be undone.
+        budget and access rules no longer apply, except to people in it until they are in another group. This cannot be
+        undone.
       </p>
+      <NamedBySettings namedBy={namedBy} />
     </FormDialog>
   );
 }

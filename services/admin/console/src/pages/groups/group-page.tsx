@@ -110,8 +110,8 @@ function Known({ listing, group, currency, error }: KnownProps) {
           <Tokens groupId={group.groupId} />
         </Panel>
       </div>
-      {asked === 'edit' && <EditGroup group={group} currency={currency} onClose={close} />}
-      {asked === 'delete' && <DeleteGroup group={group} onClose={close} />}
+      {asked === 'edit' && <EditGroup group={group} namedBy={listing.namedBy} currency={currency} onClose={close} />}
+      {asked === 'delete' && <DeleteGroup group={group} namedBy={listing.namedBy} onClose={close} />}
     </Page>
   );
 }
