@@ -46,6 +46,26 @@ describe('the settings', () => {
     expect(names.publicUrl).toBe('https://admin.example');
   });
 
+  it.each([
+    ['', []],
+    [' , ', []],
+    ['*', [['*', '']]],
+    [
+      'a=b=Team A, staff ,*=Rest',
+      [
+        ['a=b', 'Team A'],
+        ['staff', ''],
+        ['*', 'Rest'],
+      ],
+    ],
+  ])('name the groups of people as written: %j', (OIDC_PEOPLE_GROUPS, entries) => {
+    expect([...(readAdminConfig({ ...oidc, OIDC_PEOPLE_GROUPS }).oidc?.peopleGroups ?? [])]).toEqual(entries);
+  });
+
+  it.each(['developers=', '=team', 'a,a', 'a=b,a=c', '*,*'])('refuse the groups of people %j', (OIDC_PEOPLE_GROUPS) => {
+    expect(() => readAdminConfig({ ...oidc, OIDC_PEOPLE_GROUPS })).toThrow('OIDC_PEOPLE_GROUPS must be');
+  });
+
   it('look people up again only if the provider may give a token for that', () => {
     const scopesOf = (OIDC_SCOPES: string) => readAdminConfig({ ...oidc, OIDC_SCOPES }).oidc;
     expect(scopesOf('openid  offline_access groups')).toMatchObject({

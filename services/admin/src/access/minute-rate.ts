@@ -31,4 +31,11 @@ export class MinuteRate {
     this.#overall.set('', overall + 1);
     return true;
   }
+
+  /** The event was legitimate: it does not count. */
+  giveBack(name: string): void {
+    const [ofName, overall] = [this.#ofName.get(name) ?? 0, this.#overall.get('') ?? 0];
+    if (ofName > 0) this.#ofName.set(name, ofName - 1);
+    if (overall > 0) this.#overall.set('', overall - 1);
+  }
 }

@@ -70,6 +70,15 @@ describe('attention', () => {
     expect(attention({ replicas: [replica(metrics)], accounts })).toEqual([]);
   });
 
+  it('is a group of tokens that a setting names and that does not exist, and people who are never looked up', () => {
+    const missingGroups = [{ name: 'Team A', members: ['developers', '*'] }];
+    expect(attention({ people: { missingGroups, withoutLookups: 1 } })).toEqual([
+      'CRITICAL OIDC_PEOPLE_GROUPS names the group "Team A", which does not exist: people can\'t sign in (developers, everyone). Create or rename a group, or change the setting. /groups',
+      "WARNING The provider gave no refresh token for 1 person, so that they can't be looked up: tokens that they issue end SIGN_IN_IDLE_DAYS after their last sign-in. Allow offline_access for the gateway's client at the provider. /people",
+    ]);
+    expect(attention({ people: { missingGroups: [], withoutLookups: 0 } })).toEqual([]);
+  });
+
   it('begins with the most urgent finding', () => {
     const accounts = [account('a', AccountState.DISABLED, { note: 'its credential was revoked' })];
     const found = attention({

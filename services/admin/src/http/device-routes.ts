@@ -24,7 +24,7 @@ export interface DevicePagesParts {
   readonly rules: PersonRules;
   /** Undefined: people are not looked up again. */
   readonly lookups: Pick<PersonLookups, 'keep'> | undefined;
-  /** The most codes that may be tried, by the browser's network. */
+  /** The most wrong codes that may be tried, by the browser's network. */
   readonly rate: MinuteRate;
   readonly refusals: Refusals;
   readonly database: GatewayDatabase;
@@ -73,6 +73,7 @@ export class DevicePages {
       const userCode = textOf(request.body?.user_code);
       const { grant } = await this.#parts.people.decideDeviceGrant({ userCode }, callOf(request));
       if (grant === undefined) return sendForm(response, 404, noGrantTitle, codeForm);
+      this.#parts.rate.giveBack(networkOf(connectionOf(request).address));
       await this.#note('sign_in.deny', '', request, grant);
       sendPage(response, 200, 'Denied', 'The client was not signed in. You can close this page.');
     });
@@ -110,10 +111,12 @@ export class DevicePages {
   }
 
   async #pendingGrant(userCode: string, request: Request): Promise<DeviceGrant | undefined> {
-    const { people, refusals } = this.#parts;
+    const { people, rate, refusals } = this.#parts;
     const { grant } = await people.findDeviceGrant({ userCode }, callOf(request));
     const { address } = connectionOf(request);
-    if (grant === undefined) await refusals.note({ reason: 'sign_in', actor: '', address, subject: 'an unknown code' });
+    // Many people may share the address of a proxy: only wrong codes count.
+    if (grant !== undefined) rate.giveBack(networkOf(address));
+    else await refusals.note({ reason: 'sign_in', actor: '', address, subject: 'an unknown code' });
     return grant;
   }
 

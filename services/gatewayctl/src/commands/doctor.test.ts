@@ -21,6 +21,7 @@ const weekMs = 7 * 86_400_000;
 interface World {
   readonly replicas?: readonly MessageInitShape<typeof ReplicaSchema>[];
   readonly attention?: readonly { severity: Severity; text: string }[];
+  readonly notes?: readonly string[];
   readonly clockOffMs?: number;
   readonly status?: number;
   readonly isSignedIn?: boolean;
@@ -43,6 +44,7 @@ interface World {
 function commandLine({
   replicas = [replica()],
   attention = [],
+  notes = [],
   clockOffMs = 0,
   status = 200,
   isSignedIn = true,
@@ -74,7 +76,7 @@ function commandLine({
       },
     });
     router.service(SystemService, {
-      getOverview: () => ({ overview: { attention: [...attention] } }),
+      getOverview: () => ({ overview: { attention: [...attention], notes: [...notes] } }),
       listReplicas: () => ({ replicas: [...replicas] }),
     });
     router.service(PoolService, {
@@ -118,6 +120,13 @@ describe('gatewayctl doctor', () => {
       '✓ certificates  the first of 1 certificate expires in 7 d',
       '✓ pools         responses: 1 of 2 accounts available',
     ]);
+  });
+
+  it('says who may sign in as a person, which is nothing to fix', async () => {
+    const text = 'OIDC_PEOPLE_GROUPS has *: everyone whom the provider signs in may use the gateway.';
+    const { exitCode, lines } = await commandLine({ notes: [text] }).run('doctor');
+    expect(exitCode).toBe(0);
+    expect(lines).toContain(`· people        ${text}`);
   });
 
   it('reports problems and their remedies', async () => {

@@ -113,6 +113,23 @@ describe('gatewayctl group', () => {
     expect(asked.at(-1)).toMatchObject({ groupId: id });
   });
 
+  it('asks before it renames or deletes a group that a setting names', async () => {
+    const named = { group: { ...listing, namedBy: ['OIDC_PEOPLE_GROUPS'] } };
+    const { line, asked } = commandLine({ getGroup: () => named });
+    for (const args of [
+      ['delete', 'Team A'],
+      ['set', 'Team A', '--name', 'Team B'],
+    ]) {
+      const { notes, exitCode } = await line.run('group', ...args);
+      expect([notes, exitCode]).toEqual([expect.stringContaining('OIDC_PEOPLE_GROUPS names the group Team A'), 2]);
+      expect(asked).toEqual([]);
+      expect((await line.run('group', ...args, '--yes')).exitCode).toBe(0);
+      expect(asked.splice(0)).toMatchObject([{ groupId: id }]);
+    }
+    await line.run('group', 'set', 'Team A', '--name', 'Team A', '--note', 'new');
+    expect(asked).toMatchObject([{ groupId: id }]);
+  });
+
   it('says where to find a group that does not exist', async () => {
     const { line } = commandLine({
       getGroup: () => {
