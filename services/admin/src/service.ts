@@ -139,7 +139,7 @@ export function createAdminService(
     routes: [],
     adminApp,
     async start() {
-      for (const text of notes) logger.warn(text);
+      for (const note of notes) logger.warn({ note }, 'the sign-in of people');
       figures.start();
       alerts.start();
       const { auditRetentionDays: retentionDays } = config;

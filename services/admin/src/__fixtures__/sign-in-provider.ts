@@ -19,7 +19,7 @@ export interface SignInProvider {
   readonly removed: Set<string>;
   /** While true, the provider answers nothing. */
   isAway: boolean;
-  /** While true, the provider does what it is asked at the token endpoint, and its answers are lost. */
+  /** While true, the token endpoint does what it is asked, and its answers are lost. */
   losesAnswers: boolean;
   /** How long each answer of the token endpoint takes. */
   delayMs: number;

@@ -91,8 +91,8 @@ export class OidcProvider {
   }
 
   /**
-   * The provider's address, where the browser signs in. `forLookups`: so that the user may be looked
-   * up again later.
+   * The provider's address, where the browser signs in. `forLookups`: so that the user may be
+   * looked up again later.
    */
   async begin(
     returnTo: string,
@@ -146,8 +146,8 @@ export class OidcProvider {
   /**
    * Undefined: the provider no longer accepts the refresh token.
    *
-   * @throws if the provider gives no usable answer; `isUnanswered` says whether it may have used the
-   *   token up
+   * @throws if the provider gives no usable answer; `isUnanswered` says whether it may have used
+   *   the token up
    */
   async renew(refreshToken: Secret): Promise<RenewedSignIn | undefined> {
     const configuration = await this.#configuration();

@@ -2,7 +2,8 @@ import type { Database, GatewayDatabase, PeopleTable, PersonSessionsTable } from
 import { randomBytes, randomId } from '@gateway/time';
 import { type Selectable, sql, type Transaction } from 'kysely';
 import type { TokenHash } from '../hashing/hash-key.ts';
-import { neverMs, nextSequence } from '../store/token-store.ts';
+import { nextSequence } from '../store/token-store.ts';
+import { followPerson, revokeTokens } from './tokens-of-person.ts';
 
 export type Person = Selectable<PeopleTable>;
 export type PersonSession = Selectable<PersonSessionsTable>;
@@ -280,30 +281,6 @@ export async function lockEnabled(transaction: Transaction<Database>, personId: 
     .executeTakeFirst();
 }
 
-/** Gives the tokens of a person the person's group, and those that the person issued their end. */
-async function followPerson(
-  transaction: Transaction<Database>,
-  { person_id, group_id, tokens_until_ms }: Person,
-): Promise<void> {
-  const change_sequence = await nextSequence(transaction);
-  const untilMs = tokens_until_ms ?? neverMs;
-  const expiry = sql<number | null>`nullif(
-    case when wanted_expiry_ms > ${untilMs} then ${untilMs} else coalesce(wanted_expiry_ms, expires_at_ms) end,
-    ${neverMs})`;
-  await transaction
-    .updateTable('tokens')
-    .set({ change_sequence, group_id, expires_at_ms: expiry, revision: sql`revision + 1` })
-    .where('person_id', '=', person_id)
-    .where('revoked_at_ms', 'is', null)
-    .where(({ or }) =>
-      or([
-        sql<boolean>`coalesce(group_id, '') <> ${group_id ?? ''}`,
-        sql<boolean>`coalesce(expires_at_ms, ${neverMs}) <> coalesce(${expiry}, ${neverMs})`,
-      ]),
-    )
-    .execute();
-}
-
 export function createSeed() {
   return { sessionId: randomId(), seed: randomBytes(32).toString('base64url') };
 }
@@ -324,25 +301,6 @@ async function endSessions(
     .execute();
   if (ended.length > 0) await revokeTokens(transaction, personId, ended, nowMs);
   return ended;
-}
-
-/** Revokes the tokens of these sessions, or all tokens of the person. */
-async function revokeTokens(
-  transaction: Transaction<Database>,
-  personId: string,
-  sessions: readonly PersonSession[] | undefined,
-  nowMs: number,
-): Promise<void> {
-  const change_sequence = await nextSequence(transaction);
-  await transaction
-    .updateTable('tokens')
-    .set({ revoked_at_ms: nowMs, change_sequence, revision: sql`revision + 1` })
-    .where('person_id', '=', personId)
-    .where('revoked_at_ms', 'is', null)
-    .$if(sessions !== undefined, (query) =>
-      query.where('token_id', 'in', sessions?.map(({ token_id }) => token_id) ?? []),
-    )
-    .execute();
 }
 
 /** Tells the tokens of a person apart in reports. At most 100 characters. */
