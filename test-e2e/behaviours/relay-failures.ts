@@ -125,11 +125,18 @@ export function relayFailuresBehaviour(gateway: () => Topology): void {
         return (answer.json as { error: { message: string } }).error.message;
       };
 
-      it.each([
-        'prompt is too long: 210000 tokens > 200000 maximum',
-        'input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000, decrease input length',
-      ])('that the prompt is too long, on which agents compact: %s', async (text) => {
+      it('that the prompt is too long, on which agents compact', async () => {
+        const text = 'prompt is too long: 210000 tokens > 200000 maximum';
         expect(await messageFor(400, 'invalid_request_error', text)).toMatch(/prompt is too long/i);
+      });
+
+      it.each([
+        'input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000, decrease input length',
+        'max_tokens: 128001 > 64000, which is the maximum allowed number of output tokens for this model',
+      ])('that max_tokens is too large, on which no agent compacts: %s', async (text) => {
+        const message = await messageFor(400, 'invalid_request_error', text);
+        expect(message).toMatch(/max_tokens is too large/);
+        expect(message).not.toMatch(/too long|context|compact/i);
       });
 
       it.each([

@@ -55,13 +55,21 @@ export abstract class EventStreamReader
   }
 }
 
-/** Reads a provider's event stream into a chat answer, streamed or whole. */
+/**
+ * Reads a provider's event stream into a chat answer, streamed or whole. A provider that does not
+ * stream may send one JSON object instead.
+ */
 export abstract class ChatAnswerReader extends EventStreamReader implements AnswerReader {
   protected readonly answer: ChatAnswer;
   abstract readonly reportedUsage: ReportedUsage | undefined;
   abstract readonly producedCharacters: number;
   /** How many unknown events were skipped. */
   unknownEvents = 0;
+  /** The bytes of an answer that is one JSON object; undefined while it may be a stream. */
+  #object: Uint8Array[] | undefined;
+  #objectBytes = 0;
+  readonly #maxObjectBytes: number;
+  #hasBegun = false;
   finishReason: FinishReason | undefined;
   answeringModel: string | undefined;
 
@@ -69,6 +77,36 @@ export abstract class ChatAnswerReader extends EventStreamReader implements Answ
   constructor(answer: ChatAnswer, { maxEventBytes, maxAnswerBytes }: ChatEventBounds) {
     super(maxEventBytes + maxAnswerBytes);
     this.answer = answer;
+    this.#maxObjectBytes = maxEventBytes + maxAnswerBytes;
+  }
+
+  override get pendingBytes(): number {
+    return super.pendingBytes + this.#objectBytes;
+  }
+
+  override push(bytes: Uint8Array): void {
+    if (!this.#hasBegun) this.#begin(bytes);
+    if (this.#object === undefined) return super.push(bytes);
+    if (this.result !== undefined) return;
+    this.#object.push(bytes);
+    this.#objectBytes += bytes.length;
+    if (this.#objectBytes > this.#maxObjectBytes) this.onOverflow();
+  }
+
+  override end(): void {
+    if (this.#object !== undefined && this.result === undefined) {
+      const json = asObject(parseJson(Buffer.concat(this.#object).toString()));
+      if (json !== undefined) this.readWhole(json);
+      this.#limitAnswer();
+    }
+    super.end();
+  }
+
+  /** No line of an event stream that means anything starts with a brace. */
+  #begin(bytes: Uint8Array): void {
+    const first = bytes.find((byte) => !blanks.has(byte));
+    this.#hasBegun = first !== undefined;
+    if (first === openBrace) this.#object = [];
   }
 
   /**
@@ -77,6 +115,9 @@ export abstract class ChatAnswerReader extends EventStreamReader implements Answ
    * @param name of its `event:` line
    */
   protected abstract read(json: JsonObject, name: string): void;
+
+  /** The same for an answer that is one JSON object. */
+  protected abstract readWhole(json: JsonObject): void;
 
   /** Ends the answer with the provider's reason. */
   protected finish(reason: FinishReason): void {
@@ -107,6 +148,10 @@ export abstract class ChatAnswerReader extends EventStreamReader implements Answ
     const json = asObject(parseJson(text));
     if (json === undefined) this.fail(brokenStream());
     else this.read(json, name);
+    this.#limitAnswer();
+  }
+
+  #limitAnswer(): void {
     if (this.answer.isTooLarge) this.result = { kind: 'failed', failure: answerTooLarge() };
   }
 
@@ -119,6 +164,9 @@ export abstract class ChatAnswerReader extends EventStreamReader implements Answ
     this.fail(this.answer.isStreamed ? brokenStream() : answerTooLarge());
   }
 }
+
+const openBrace = 0x7b;
+const blanks: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d]);
 
 type ChatEventBounds = Pick<ChatReaderOptions, 'maxEventBytes' | 'maxAnswerBytes'>;
 

@@ -59,6 +59,7 @@ const byMeaning = {
   rejected,
   /** Another operation has locked the subject of the request. */
   conflict: { ...rejected, mayBeRepeated: true },
+  output_too_long: rejected,
   too_large: rejected,
   context_too_long: rejected,
   bad_image: rejected,

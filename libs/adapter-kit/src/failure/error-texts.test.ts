@@ -9,13 +9,15 @@ describe('what clients read of a provider’s error', () => {
   it.each(meanings)('is one of our sentences, without a number: %s', (meaning) => {
     const { error } = toAttemptFailure({ meaning, upstreamStatus: 400, retryAtMs: undefined });
     expect(error.message).toBe(errorTexts[meaning]);
-    expect(error.message).toMatch(/^[A-Z][a-zA-Z' .:]+\.$/);
+    expect(error.message).toMatch(/^[A-Z][a-zA-Z_' .:]+\.$/);
   });
 
   it('makes agents compact a conversation that is too long', () => {
     expect(errorTexts.context_too_long.toLowerCase()).toContain('prompt is too long');
     const others = meanings.filter((meaning) => /prompt is too long/i.test(errorTexts[meaning]));
     expect(others).toEqual(['context_too_long']);
+    // Compacting does not help when only the requested output is too long.
+    expect(errorTexts.output_too_long).not.toMatch(/too long|context|prompt/i);
   });
 
   it.each(rejectedCapabilities)('has the words by which Claude Code leaves out what was rejected: %s', (capability) => {

@@ -16,6 +16,7 @@ export const errorTexts: Readonly<Record<ErrorMeaning, string>> = {
   network: 'The provider is unreachable.',
   timeout: 'The provider timed out.',
   rejected: 'The provider rejected the request.',
+  output_too_long: 'The provider rejected the request: max_tokens is too large for the model or this input.',
   too_large: 'The provider rejected the request: it is too large.',
   context_too_long: "The prompt is too long: it is larger than the model's context window.",
   bad_image: 'The provider rejected the request: it could not process an image.',

@@ -4,6 +4,7 @@ import { buildConnector, Client, type Dispatcher, EnvHttpProxyAgent, Pool } from
 import type { AdapterConfig } from '../adapter-config.ts';
 import type { ProviderAccount } from '../credentials/credential-cache.ts';
 import type { AdapterMetrics } from '../metrics.ts';
+import { type AnswerState, type ProviderConnection, skipInformational } from './skip-informational.ts';
 import { type ExchangeOptions, UpstreamExchange } from './upstream-exchange.ts';
 
 type RequestBody = Uint8Array | string | readonly Uint8Array[];
@@ -109,8 +110,10 @@ function createDispatcher({ connectTimeoutMs, http2, proxies }: UpstreamLimits):
     requestTls: tls,
     factory: (origin, options: Pool.Options) => {
       const connect = typeof options.connect === 'function' ? options.connect : connectDirectly;
-      const factory = (to: URL | string, ofClient: Client.Options) => new Connection(to, ofClient);
-      return new Pool(origin, { ...poolOptions, ...options, factory, connect: failingOnReset(connect) });
+      const failing = failingOnReset(connect);
+      const factory = (to: URL | string, ofClient: Client.Options) =>
+        new Connection(to, { ...ofClient, connect: failing });
+      return new Pool(origin, { ...poolOptions, ...options, factory, connect: failing });
     },
     // Applies to the proxy itself: how long it may take to open a tunnel.
     clientFactory: (origin, options) => new Pool(origin, { ...options, headersTimeout: connectTimeoutMs }),
@@ -121,7 +124,7 @@ function createDispatcher({ connectTimeoutMs, http2, proxies }: UpstreamLimits):
  * An answer without a length lasts until its connection ends. undici takes a reset for that end
  * unless the error has another code.
  */
-function failingOnReset(connect: buildConnector.connector): buildConnector.connector {
+function failingOnReset(connect: Connect): Connect {
   const failOnReset = (socket: Socket) =>
     socket.prependListener('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'ECONNRESET') error.code = 'EPIPE';
@@ -133,16 +136,40 @@ function failingOnReset(connect: buildConnector.connector): buildConnector.conne
     });
 }
 
+type Connect = buildConnector.connector;
+
 /** A client with one connection at a time, which it shows to each request on it. */
-class Connection extends Client {
+class Connection extends Client implements ProviderConnection {
   /** How many answers have ended on the connection. */
   served = 0;
+  readonly #state: AnswerState;
 
-  constructor(origin: URL | string, options: Client.Options) {
-    super(origin, options);
+  constructor(origin: URL | string, { connect, ...options }: Client.Options & { readonly connect: Connect }) {
+    const state = { awaitsAnswer: false, hasPart: false };
+    super(origin, {
+      ...options,
+      connect: (to, callback) =>
+        connect(to, (...[error, socket]) => {
+          state.hasPart = false;
+          if (error === null) callback(null, skipInformational(socket, state));
+          else callback(error, null);
+        }),
+    });
+    this.#state = state;
     this.on('connect', () => {
       this.served = 0;
     });
+  }
+
+  /** A request is being sent. */
+  onRequest(): void {
+    this.#state.awaitsAnswer = true;
+    this.#state.hasPart = false;
+  }
+
+  /** Part of an answer has arrived. */
+  get hasPart(): boolean {
+    return this.#state.hasPart;
   }
 
   override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
@@ -158,5 +185,5 @@ function wantsConnection(handler: Dispatcher.DispatchHandler): handler is Connec
 /** A handler that needs the connection of its request. */
 interface ConnectionHandler extends Dispatcher.DispatchHandler {
   /** Called before the request starts on the connection. */
-  onConnection(connection: Pick<Connection, 'served'>): void;
+  onConnection(connection: ProviderConnection): void;
 }

@@ -2,6 +2,7 @@ import { cancelTimer, monotonicMs, startTimer, type Timer } from '@gateway/time'
 import type { Dispatcher } from 'undici';
 import type { AdapterMetrics } from '../metrics.ts';
 import { decodedFor } from './decoded-body.ts';
+import type { ProviderConnection } from './skip-informational.ts';
 
 export interface UpstreamHead {
   readonly status: number;
@@ -53,7 +54,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, Disposable 
   #waitsUntilMs: number | undefined;
   #timer: { readonly firesAtMs: number; readonly timeout: Timer } | undefined;
   #controller: Dispatcher.DispatchController | undefined;
-  #connection: { served: number } | undefined;
+  #connection: ProviderConnection | undefined;
   /** Undefined once the request can't be sent again, or was. */
   #sendAgain: ExchangeOptions['sendAgain'] | undefined;
   #hasAnswerBegun = false;
@@ -141,15 +142,15 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, Disposable 
     if (!this.#isReleased) this.#cancel();
   }
 
-  /** @param connection `served`: how many answers have ended on it */
-  onConnection(connection: { served: number }): void {
+  onConnection(connection: ProviderConnection): void {
     this.#connection = connection;
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
+    if (this.#decoder === undefined) this.#connection?.onRequest();
     // On a new connection the request itself, or its answer, caused the end.
-    if (this.#decoder === undefined && (this.#connection?.served ?? 0) === 0) this.#sendAgain = undefined;
+    if (this.#decoder === undefined && !this.#connection?.served) this.#sendAgain = undefined;
     // The exchange was abandoned before there was a connection.
     if (this.#isOver) controller.abort(this.#failure());
     this.#wakeReader();
@@ -190,6 +191,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, Disposable 
     if (this.#isEncoded(controller)) return this.#decoder?.onResponseError?.(controller, error);
     const sendAgain = this.#sendAgain;
     this.#sendAgain = undefined;
+    this.#hasAnswerBegun ||= this.#connection?.hasPart === true;
     if (this.#isOver || this.#hasAnswerBegun || sendAgain === undefined || !isConnectionEnd(error)) {
       return this.#close(toUpstreamError(error));
     }
@@ -297,10 +299,7 @@ async function readUpTo(maxBytes: number, read: () => ReturnType<UpstreamExchang
   return Buffer.concat(chunks).subarray(0, maxBytes);
 }
 
-/**
- * Why an exchange with a provider broke off. `malformed`: the answer is incomplete. `too_large`: it
- * exceeds the limit for answers. `cancelled`: our side abandoned it.
- */
+/** Why an exchange broke off. `malformed`: its answer is incomplete. `cancelled`: our side left. */
 export type UpstreamErrorKind = 'network' | 'timeout' | 'malformed' | 'too_large' | 'cancelled';
 
 /** An exchange that broke off. Its message is only logged. */

@@ -86,6 +86,28 @@ describe('the tools', () => {
     expect(convert({ tools: tools.slice(0, 1) }).tools?.[0]?.strict).toBe(true);
   });
 
+  it.each(['with space', 'filter[id]', '$top', '', 'ü', 'x'.repeat(65), 'line\n'])(
+    'can\u2019t have the property %j, wherever the schema names it',
+    (name) => {
+      const properties = { fine: { type: 'string' }, [name]: { type: 'string' } };
+      const object = { type: 'object', properties, required: ['fine', name], additionalProperties: false };
+      const schemas = [object, { type: 'object', anyOf: [object] }, { allOf: [object] }];
+      schemas.push({ $defs: { a: object }, oneOf: [{ $ref: '#/$defs/a' }] } as never);
+      for (const parameters of schemas) {
+        for (const strict of [true, false]) {
+          expect(() => convert({ tools: [tool('fine'), tool('one', { parameters, strict })] })).toThrow(
+            expect.objectContaining({ code: 'invalid_request', message: expect.stringContaining('tools[1]') }),
+          );
+        }
+      }
+    },
+  );
+
+  it('can have any property within an argument, and the allowed ones up to 64 characters', () => {
+    const properties = { ['a.b_c-9'.padEnd(64, 'x')]: { type: 'object', properties: { 'with space': {} } } };
+    expect(convert({ tools: [tool('one', { parameters: { type: 'object', properties } })] }).tools).toHaveLength(1);
+  });
+
   it('are made up from the conversation when it has calls and the request has none', () => {
     const settings = convertTools(
       { tools: [], toolChoice: undefined, parallelToolCalls: false },

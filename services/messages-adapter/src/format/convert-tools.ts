@@ -4,7 +4,7 @@ import { GatewayError } from '@gateway/errors';
 import { asObject, type JsonObject } from '@gateway/json';
 import { convertToolSchema, maxOptionalProperties, toStructuredSchema } from './convert-schemas.ts';
 import type { ModelFamily } from './model-families.ts';
-import type { ProviderTool, ProviderToolChoice } from './provider-request.ts';
+import type { ProviderTool, ProviderToolChoice, ToolSchema } from './provider-request.ts';
 
 interface ToolSettings {
   readonly tools?: ProviderTool[];
@@ -16,8 +16,8 @@ interface ToolSettings {
 /**
  * Converts tools and the choice among them. If the model's family refuses forced choices, the
  * choice becomes an instruction. `calledTools`: tools that the conversation used before. Throws
- * `invalid_request` for a name that the format does not allow or that two tools share, and for a
- * choice that is not a tool.
+ * `invalid_request` for a name of a tool or a property that the format does not allow, for a name
+ * that two tools share, and for a choice that is not a tool.
  *
  * @see https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools
  */
@@ -85,13 +85,13 @@ function convertEach(tools: readonly FunctionTool[], family: ModelFamily): Provi
   const schemas = new Map(strict.map((tool) => [tool, tool.parameters && toStructuredSchema(tool.parameters)]));
   const optional = [...schemas.values()].reduce((sum, schema) => sum + (schema?.optionalProperties ?? 0), 0);
   const mayBeStrict = strict.length <= maxStrictTools && optional <= maxOptionalProperties;
-  return tools.map((tool) => {
-    const schema = mayBeStrict ? schemas.get(tool)?.schema : undefined;
+  return tools.map((tool, index) => {
+    const strictSchema = mayBeStrict ? schemas.get(tool)?.schema : undefined;
     const { name, description } = tool;
     const described = { name, ...(description !== undefined && { description }) };
-    return schema === undefined
-      ? { ...described, input_schema: convertToolSchema(name, tool.parameters) }
-      : { ...described, input_schema: schema, strict: true };
+    const input_schema = strictSchema ?? convertToolSchema(name, tool.parameters);
+    checkPropertyNames(input_schema, `tools[${index}].function.parameters.properties`);
+    return { ...described, input_schema, ...(strictSchema && { strict: true }) };
   });
 }
 
@@ -118,6 +118,16 @@ function requireKnownTool(choice: ToolChoice, tools: readonly FunctionTool[]): v
 export function checkName(name: string, path: string): void {
   if (/^[a-zA-Z0-9_-]{1,128}$/.test(name)) return;
   throw new GatewayError('invalid_request', `${path} must be 1 to 128 letters, digits, underscores and dashes`);
+}
+
+/**
+ * Throws `invalid_request` for a property that the format does not allow: it checks those of the
+ * arguments themselves, not those within them.
+ */
+function checkPropertyNames({ properties }: ToolSchema, path: string): void {
+  if (Object.keys(properties ?? {}).every((name) => /^[a-zA-Z0-9_.-]{1,64}$/.test(name))) return;
+  const rule = 'must have names of 1 to 64 letters, digits, underscores, dots and dashes';
+  throw new GatewayError('invalid_request', `${path} ${rule}`);
 }
 
 /**

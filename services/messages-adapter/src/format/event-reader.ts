@@ -63,6 +63,15 @@ export class EventReader extends ChatAnswerReader {
     }
   }
 
+  /** A whole message says everything that the events of a stream say. */
+  protected override readWhole(json: JsonObject): void {
+    const { type, stop_reason, usage } = json;
+    if (type !== 'message') return this.read(json, '');
+    this.read({ type: 'message_start', message: json }, '');
+    this.read({ type: 'message_delta', delta: { stop_reason }, usage }, '');
+    if (this.result === undefined) this.read({ type: 'message_stop' }, '');
+  }
+
   /**
    * A message may start with whole blocks and with the reason of its end; other blocks follow them.
    */

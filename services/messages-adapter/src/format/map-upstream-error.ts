@@ -60,6 +60,7 @@ const rejectedRule: StatusRule = [
   'rejected',
   'too_large',
   'context_too_long',
+  'output_too_long',
   'unknown_model',
   'lacks_long_context',
   'refused_account',
@@ -183,10 +184,12 @@ export const textMeanings: readonly TextMeaning[] = [
     text: /^(?:(?:this|your) (?:organization|account) )?(?:requires )?identity verification/i,
     means: 'disabled_account',
   },
+  { of: 'rejected', text: /^prompt is too long/i, means: 'context_too_long' },
+  // Agents compact a conversation that is too long, which does not help here.
   {
     of: 'rejected',
-    text: /^(?:prompt is too long|input length and `?max_tokens`? exceed context limit)/i,
-    means: 'context_too_long',
+    text: /^(?:input length and `?max_tokens`? exceed context limit|max_tokens: \d+ > \d+)/i,
+    means: 'output_too_long',
   },
   {
     of: 'rejected',

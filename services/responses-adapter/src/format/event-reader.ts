@@ -88,6 +88,12 @@ export class EventReader extends ChatAnswerReader {
     }
   }
 
+  /** A whole response is the last event of a stream. */
+  protected override readWhole(json: JsonObject): void {
+    const isResponse = endStatuses.some((status) => status === json.status);
+    this.read(isResponse ? { type: 'response.completed', response: json } : json, '');
+  }
+
   #onItemAdded(json: JsonObject): void {
     const key = this.#items.of(json, 'added');
     const item = readItem(json.item);
