@@ -89,6 +89,24 @@ export function groupsBehaviour(gateway: () => Topology): void {
       expect(remaining(answered)).toBe('1');
     });
 
+    it('is crossed by one of many requests whose content the provider fetches, at the same time', async () => {
+      const budget = { amountMicros: 1_000_000n, period: BudgetPeriod.DAY };
+      const group = await createGroup({ limits: { budget } });
+      const token = await group.token();
+      const fault = { kind: 'usage', members: largeUsage, atStart: largeUsage } as const;
+      const faultId = gateway().simulator.faults.add({ account: 'counting-a', fault });
+      const source = { type: 'url', url: 'https://example.com/large.pdf' };
+      const content = [{ type: 'document', source }];
+      const body = { ...messagesBody('gateway/counting', ''), messages: [{ role: 'user', content }] };
+      const asked = Array.from({ length: 60 }, () => relay(gateway(), token, { path: '/v1/messages', body }));
+      const answers = await Promise.all(asked);
+      gateway().simulator.faults.clear(faultId);
+      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 429]));
+      expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+      const spent = async () => (await group.status())?.budget;
+      await expect.poll(spent).toMatchObject({ spentMicros: 2_000_001n, reservedMicros: 0n });
+    });
+
     it('leaves the limits of its tokens as they are', async () => {
       const group = await createGroup({ limits: { requestsPerMinute: 60 } });
       const { tokenText } = await group.issue(TokenKind.SERVICE, { tokensPerDay: 1n });
@@ -177,4 +195,6 @@ const usage = {
   cache_creation: { ephemeral_5m_input_tokens: 148, ephemeral_1h_input_tokens: 100 },
   output_tokens: 503,
 };
+/** Two dollars of a model whose input costs three per million. */
+const largeUsage = { input_tokens: 666_662, output_tokens: 1 };
 const usageFault = { kind: 'usage', members: usage, atStart: usage } as const;

@@ -66,7 +66,9 @@ describe('a budget that two hundred clients spend', () => {
   async function spendWholeBudget(meanwhile: () => Promise<void> = async () => undefined) {
     const access = { adminUrl: gateway.replicas.admin[0]?.adminUrl ?? '', adminToken };
     const [groups, tokens] = [adminClient(GroupService, access), adminClient(TokenService, access)];
-    const limits = { budget: { amountMicros: BigInt(amountMicros), period: BudgetPeriod.DAY } };
+    const budgetOfDay = { amountMicros: BigInt(amountMicros), period: BudgetPeriod.DAY };
+    // Nothing but the budget refuses, also where edges apply their shares.
+    const limits = { concurrentRequests: 8 * clients, budget: budgetOfDay };
     const { group } = await groups.createGroup({ name: `budget ${crypto.randomUUID()}`, limits });
     const { groupId = '' } = group ?? {};
     const issued = await Promise.all(

@@ -75,6 +75,14 @@ const modelPrice = z
       ['global', 'not_available'],
     ),
     ...rates,
+    context_tokens: z
+      .int()
+      .min(1)
+      .max(1_000_000_000)
+      .optional()
+      .describe(
+        'How many tokens the model can read at once. Budgets reserve for so many while the usual input is unknown and the provider may fetch content. Absent: 1,000,000.',
+      ),
     tool_fees: toolFees.optional(),
     above_tokens: largeRequests.optional().describe('Other rates, for all tokens of requests with a large input.'),
   })
@@ -84,6 +92,7 @@ const modelPrice = z
     serviceTier: given.service_tier ?? '',
     speed: given.speed ?? '',
     geography: given.geography ?? '',
+    ...(given.context_tokens && { contextTokens: given.context_tokens }),
     ...toRates(given),
     toolFees: Object.entries(fees).map(([tool, fee]) => ({ tool, micros: toMicros(fee) })),
     ...(large && { above: { inputTokens: large.tokens, ...toRates(large) } }),

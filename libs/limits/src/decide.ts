@@ -115,7 +115,7 @@ export function refusalOf(check: Check, facts: KeyFacts, groupFacts?: KeyFacts):
 
 /**
  * Decides whether a request may reserve its cost in the budget of a period. Undefined when it may.
- * A request that alone does not fit crosses a budget that is not spent, if nothing else is reserved.
+ * A request that alone does not fit crosses a budget that is not spent if nothing else is reserved.
  * Otherwise the last part of a budget could never be spent.
  * @param nowMs by the store's clock.
  */

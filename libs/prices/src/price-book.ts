@@ -28,6 +28,9 @@ export type GivenPrices = Pick<PriceList, 'currency' | 'prices'> & Partial<Pick<
 /** How an answer was served, in its own words. Empty: as the provider serves by default. */
 type Served = Pick<UsagePart, 'serviceTier' | 'speed' | 'geography'>;
 
+/** The context of a model whose price names none. */
+export const unknownContext = 1_000_000;
+
 /** Models and days that are remembered with their price. */
 const maxKnown = 1_000;
 
@@ -114,6 +117,11 @@ export class PriceBook {
       else cost += exactCost(price, tokens, 'sum');
     }
     return { micros: rounded(cost), unpricedTokens };
+  }
+
+  /** How many tokens a model can read at once, as its price says or {@link unknownContext}. */
+  contextOf(model: string, localDay: string): number {
+    return Number(this.#priceOf(model, localDay)?.contextTokens || unknownContext);
   }
 
   #priceOf(model: string, localDay: string, served: Served = byDefault): ModelPrice | undefined {

@@ -9,6 +9,7 @@ export {
   groupProblems,
   isAccountLabel,
   maxKeepOldSeconds,
+  requestsAtATimeOfBudget,
   type TokenLimits,
 } from './token-rules.ts';
 export type { TokenTextKind } from './token-text.ts';

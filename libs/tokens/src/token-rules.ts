@@ -13,6 +13,12 @@ export interface GroupLimits extends TokenLimits {
   readonly budget?: GroupBudget | undefined;
 }
 
+/**
+ * How many requests at a time a group with a budget may have, unless its limits say otherwise. Each
+ * of them may exceed the budget by what it costs beyond its reservation.
+ */
+export const requestsAtATimeOfBudget = 20;
+
 export interface GroupBudget {
   /** In millionths of the currency. */
   readonly amountMicros: number;

@@ -6,7 +6,7 @@ import type { Clock } from '@gateway/time';
 import type { Admission, EdgeLimiter } from './admission/admit.ts';
 import type { PlaceQueue } from './admission/place-queue.ts';
 import type { RunningRequests } from './admission/running-requests.ts';
-import type { TypicalOutputs } from './admission/typical-outputs.ts';
+import type { TypicalTokens } from './admission/typical-tokens.ts';
 import type { Leases } from './attempts/leases.ts';
 import type { AuthHeader } from './authentication/authenticate.ts';
 import type { BodyLimits, BodyRules } from './body/read-body.ts';
@@ -62,7 +62,7 @@ export interface EndpointPeers extends Pick<EdgeRouterPeers, 'broker' | 'adapter
   readonly limiter: EdgeLimiter;
   readonly running: RunningRequests;
   readonly places: PlaceQueue;
-  readonly typicalOutputs: TypicalOutputs;
+  readonly typicalTokens: TypicalTokens;
   readonly usageReports: SharedQueries<UsageReport>;
   readonly leases: Leases;
   readonly outbox: Outbox;

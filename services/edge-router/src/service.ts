@@ -12,7 +12,7 @@ import { systemClock as clock } from '@gateway/time';
 import { outageTolerant } from './admission/outage-tolerant-limiter.ts';
 import { PlaceQueue } from './admission/place-queue.ts';
 import { RunningRequests } from './admission/running-requests.ts';
-import { TypicalOutputs } from './admission/typical-outputs.ts';
+import { TypicalTokens } from './admission/typical-tokens.ts';
 import { Leases } from './attempts/leases.ts';
 import { TokenCache, watchTokenChanges } from './authentication/authenticate.ts';
 import { LookupSlots } from './authentication/lookup-slots.ts';
@@ -60,7 +60,7 @@ export async function createEdgeRouterService(
   stack.defer(() => limiter[Symbol.asyncDispose]?.());
   const running = stack.use(new RunningRequests(limiter));
   const places = new PlaceQueue(config.placeQueueMs);
-  const typicalOutputs = stack.use(new TypicalOutputs(peers.usageQuery, config.reservedOutputTokensMax));
+  const typicalTokens = stack.use(new TypicalTokens(peers.usageQuery, config.reservedOutputTokensMax));
   const leases = stack.use(new Leases({ broker: peers.broker, timeoutMs: rpcTimeoutMs, events }));
   const tokens = new TokenCache({
     resolve: async (tokenSha256) => (await peers.identity.resolve({ tokenSha256 }, { timeoutMs: rpcTimeoutMs })).token,
@@ -81,7 +81,7 @@ export async function createEdgeRouterService(
     limiter,
     running,
     places,
-    typicalOutputs,
+    typicalTokens,
     leases,
     outbox,
     pricing,
@@ -102,7 +102,7 @@ export async function createEdgeRouterService(
     },
     async start() {
       void limiter.start?.();
-      void typicalOutputs.refresh();
+      void typicalTokens.refresh();
       port = await server.listen();
       const watching = watchTokenChanges(peers.identity, tokens, stop.signal, () => {
         hasReachedIdentity = true;

@@ -1,6 +1,7 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
 import { testDatabases } from '@gateway/database/testing';
 import { GroupService, IdentityService, TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
-import { BudgetPeriod } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { BudgetPeriod, type LimitsSchema } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { directClientOf } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { roomMs } from '@gateway/testkit/room';
@@ -153,6 +154,20 @@ describe.each(testDatabases)('rules of a token of its own over $name', ({ open }
     expect((await world.resolve(tokenText))?.access).toMatchObject({ models: ['gpt-5.5'], accountLabels: [] });
     await world.identity.update({ tokenId, access: {} });
     expect((await world.resolve(tokenText))?.access).toBeUndefined();
+  });
+
+  it('have a default of requests at a time where their group has a budget, unless it sets its own', async () => {
+    await using world = await openWorld(open);
+    const appliedOf = async (given: MessageInitShape<typeof LimitsSchema>) => {
+      const { group } = await world.groups.createGroup({ name: crypto.randomUUID(), limits: given });
+      const { tokenText } = await world.issue({ groupId: group?.groupId ?? '' });
+      const resolved = await world.resolve(tokenText);
+      return [group?.limits?.concurrentRequests, resolved?.group?.limits?.concurrentRequests];
+    };
+    const budget = { amountMicros: 1n, period: BudgetPeriod.DAY };
+    expect(await appliedOf({ budget })).toEqual([undefined, 20]);
+    expect(await appliedOf({ budget, concurrentRequests: 3 })).toEqual([3, 3]);
+    expect(await appliedOf({ requestsPerMinute: 1 })).toEqual([undefined, undefined]);
   });
 
   it('have no budget, no unknown group, and no limits on a personal token', async () => {

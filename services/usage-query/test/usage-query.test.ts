@@ -192,23 +192,28 @@ describe.each(testDatabases)('usage in $name', ({ open }) => {
     const client = clientOf(database, 2_000, {}, clock);
     const yesterday = { local_day: '2026-11-19' };
     for (let output_tokens = 1; output_tokens <= 100; output_tokens += 1) {
-      await addRequest(database, { ...yesterday, request_id: `r${output_tokens}`, output_tokens });
+      await addRequest(database, {
+        ...yesterday,
+        request_id: `r${output_tokens}`,
+        output_tokens,
+        input_tokens: 1_000 - output_tokens,
+      });
     }
-    await addRequest(database, { ...yesterday, request_id: 'one', model: 'rare', output_tokens: 7 });
+    await addRequest(database, { ...yesterday, request_id: 'one', model: 'rare', output_tokens: 7, input_tokens: 3 });
     await addRequest(database, { ...yesterday, request_id: 'two', output_tokens: 9_999, outcome: 'aborted' });
-    await addRequest(database, { request_id: 'today', output_tokens: 9_999 });
+    await addRequest(database, { request_id: 'today', output_tokens: 9_999, input_tokens: 5 });
     const typical = async () => {
       const { models } = await client.getTypicalOutput({});
-      return models.map(({ model, outputTokens }) => `${model} ${outputTokens}`);
+      return models.map(({ model, outputTokens, inputTokens }) => `${model} ${outputTokens} ${inputTokens}`);
     };
-    expect(await typical()).toEqual(['gpt-5.5 95', 'rare 7']);
+    expect(await typical()).toEqual(['gpt-5.5 95 994', 'rare 7 3']);
     // Read once an hour, and again when another day is the last full one.
-    await addRequest(database, { ...yesterday, request_id: 'late', model: 'late', output_tokens: 8 });
+    await addRequest(database, { ...yesterday, request_id: 'late', model: 'late', output_tokens: 8, input_tokens: 4 });
     expect(await typical()).toHaveLength(2);
     clock.advanceMs(3_600_000);
-    expect(await typical()).toEqual(['gpt-5.5 95', 'late 8', 'rare 7']);
+    expect(await typical()).toEqual(['gpt-5.5 95 994', 'late 8 4', 'rare 7 3']);
     clock.advanceMs(86_400_000);
-    expect(await typical()).toEqual(['gpt-5.5 9999']);
+    expect(await typical()).toEqual(['gpt-5.5 9999 5']);
   });
 
   it('is refused without a token, for a day that is none, and for too many requests', async () => {

@@ -1,9 +1,10 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { TokenListingSchema } from '@gateway/proto/admin/v1/token_service_pb.js';
 import type { Group, Token } from '@gateway/proto/identity/v1/identity_service_pb.js';
-import type { LimitStatus } from '@gateway/proto/limiter/v1/limit_pb.js';
+import type { LimitStatus, Limits } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { UsageGrouping } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { addLocalDays, type LocalDay, localDayOf } from '@gateway/time';
+import { requestsAtATimeOfBudget } from '@gateway/tokens';
 import type { AdminParts, AdminPeers } from '../parts.ts';
 import { askForEach, pagesOf, peerCall } from '../peer-calls.ts';
 
@@ -88,7 +89,13 @@ export async function limitsOf(
 
 /** A group as the limiter knows it. */
 export function limitedGroup({ groupId, limits }: Group) {
-  return { key: `group:${groupId}`, ...(limits && { limits }) };
+  return { key: `group:${groupId}`, ...(limits && { limits: appliedLimits(limits) }) };
+}
+
+/** With what holds where the limits of a group say nothing. */
+export function appliedLimits(limits: Limits): Limits {
+  if (limits.budget === undefined) return limits;
+  return { ...limits, concurrentRequests: limits.concurrentRequests ?? requestsAtATimeOfBudget };
 }
 
 /** The last 14 local days, today last. */

@@ -8,7 +8,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { admit, chargedTerms, isLimited, placesOf, takesPlaces } from './admit.ts';
 import { possibleCost } from './reservation.ts';
 import { RunningRequests } from './running-requests.ts';
-import { TypicalOutputs } from './typical-outputs.ts';
+import { TypicalTokens } from './typical-tokens.ts';
 
 const clock = new ManualClock(0);
 const budget = { amountMicros: 1_000n, period: BudgetPeriod.MONTH };
@@ -143,6 +143,7 @@ describe('what a request can cost', () => {
   const pricing = {
     candidatesOf: (model: string) => (model === 'gateway/class' ? ['small', 'large', 'free'] : [model]),
     prices: {
+      contextOf: () => 50_000,
       costOf: (model: string, tokens: { inputTokens: bigint; outputTokens: bigint }) => {
         const price = priceOf[model];
         return price === undefined ? undefined : (tokens.inputTokens + tokens.outputTokens) * price;
@@ -150,11 +151,15 @@ describe('what a request can cost', () => {
     },
   };
   const bodyOf = (bytes: number, fields: Readonly<Record<string, unknown>> = {}) => ({
-    source: { length: bytes },
+    source: { length: bytes, text: (start: number) => JSON.stringify(Object.values(fields)[start]) },
     value: (name: string) => fields[name],
+    namedMembers: Object.keys(fields).map((key, valueStart) => ({ key, valueStart, valueEnd: valueStart })),
   });
-  const outputsOf = (models: readonly { model: string; outputTokens: bigint }[] = [], most = 32_000) => {
-    const outputs = new TypicalOutputs({ getTypicalOutput: async () => ({ models }) } as never, most);
+  const outputsOf = (
+    models: readonly { model: string; outputTokens: bigint; inputTokens?: bigint }[] = [],
+    most = 32_000,
+  ) => {
+    const outputs = new TypicalTokens({ getTypicalOutput: async () => ({ models }) } as never, most);
     onTestFinished(() => outputs[Symbol.dispose]());
     return outputs;
   };
@@ -178,6 +183,17 @@ describe('what a request can cost', () => {
     expect(cost(large, 'small', outputsOf(), Dialect.RESPONSES)).toBe(1 + 4_096);
     expect(cost(small, 'small', outputsOf(), Dialect.CHAT_COMPLETIONS)).toBe(1 + 4_096);
     expect(cost(large, 'small', outputsOf(), Dialect.CHAT_COMPLETIONS)).toBe(1 + 10_000);
+  });
+
+  it('is the usual input where the provider may fetch content, and the whole context until it is known', async () => {
+    const outputs = outputsOf([{ model: 'small', outputTokens: 900n, inputTokens: 7_000n }]);
+    const fetching = bodyOf(400, { max_tokens: 10, previous_response_id: 'r1' });
+    expect(cost(fetching, 'small', outputs)).toBe(50_000 + 10);
+    await outputs.refresh();
+    expect(cost(fetching, 'small', outputs)).toBe(7_000 + 10);
+    expect(cost(bodyOf(40_000, { max_tokens: 10, mcp_servers: ['s'] }), 'small', outputs)).toBe(10_000 + 10);
+    expect(cost(bodyOf(400, { max_tokens: 10 }), 'small', outputs)).toBe(100 + 10);
+    expect(cost(fetching, 'large', outputs)).toBe((50_000 + 10) * 10);
   });
 
   it('has 4,096 tokens of output until the ledger knows what the model usually writes', async () => {

@@ -6,10 +6,11 @@ import { labelSetsOf, mayUseModel, modelsFor } from '../authorization/token-rule
 import type { Pricing } from '../pricing/pricing.ts';
 import type { AdmittedRequest, EndpointPeers } from '../request-context.ts';
 import { limiterTerms, placesOf, rateLimitHeaders, refusalError, takesPlaces } from './admit.ts';
-import type { TypicalOutputs } from './typical-outputs.ts';
+import { mayFetch } from './fetched-content.ts';
+import type { TypicalTokens } from './typical-tokens.ts';
 
 export interface CostedRequest {
-  readonly body: Pick<JsonBody, 'source' | 'value'>;
+  readonly body: Pick<JsonBody, 'source' | 'value' | 'namedMembers'>;
   readonly dialect: Dialect;
   /** As the client names it. */
   readonly model: string;
@@ -29,7 +30,7 @@ export function reserveCost(
   if (budget === undefined || !takesPlaces(token)) return undefined;
   // For the client such a model does not exist, so the budget must not answer.
   if (!mayUseModel(token, costed.model)) return undefined;
-  const costMicros = possibleCost({ ...costed, localDay: admission.localDay }, peers.pricing, peers.typicalOutputs);
+  const costMicros = possibleCost({ ...costed, localDay: admission.localDay }, peers.pricing, peers.typicalTokens);
   if (costMicros === 0) return undefined;
   return reserve(request, costed.model, { costMicros, span: budgetSpan(budget.period, admission.localDay) }, peers);
 }
@@ -68,16 +69,21 @@ async function isServed(model: string, token: Token, { broker, config }: Endpoin
 
 /**
  * What a request can cost, in millionths of the currency: its estimated input, and as much output
- * as it may have, at the dearest model that may answer. 0: no such model has a price.
+ * as it may have, at the dearest model that may answer. The input of a request whose content the
+ * provider may fetch is what the model usually reads or, while that is unknown, its whole context.
+ * 0: no such model has a price.
  */
 export function possibleCost(
   { body, dialect, model, localDay }: CostedRequest & { readonly localDay: string },
   pricing: Pick<Pricing, 'prices' | 'candidatesOf'>,
-  outputs: Pick<TypicalOutputs, 'boundFor'>,
+  typical: Pick<TypicalTokens, 'boundFor' | 'inputOf'>,
 ): number {
-  const inputTokens = BigInt(Math.ceil(body.source.length / bytesPerToken));
+  const shownTokens = Math.ceil(body.source.length / bytesPerToken);
+  const isFetching = mayFetch(body);
   const costs = pricing.candidatesOf(model).map((candidate) => {
-    const outputTokens = BigInt(outputs.boundFor(candidate, requestedOutput(body), dialect));
+    const fetched = isFetching ? (typical.inputOf(candidate) ?? pricing.prices.contextOf(candidate, localDay)) : 0;
+    const inputTokens = BigInt(Math.max(shownTokens, fetched));
+    const outputTokens = BigInt(typical.boundFor(candidate, requestedOutput(body), dialect));
     const tokens = { inputTokens, outputTokens, cachedTokens: 0n, cacheWrite5mTokens: 0n, cacheWrite1hTokens: 0n };
     return Number(pricing.prices.costOf(candidate, tokens, localDay) ?? 0n);
   });

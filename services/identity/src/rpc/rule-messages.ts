@@ -4,7 +4,7 @@ import type { StoredBudgetPeriod } from '@gateway/database';
 import { GatewayError } from '@gateway/errors';
 import type { AccessRules, AccessRulesSchema, GroupSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { BudgetPeriod, type Limits, type LimitsSchema } from '@gateway/proto/limiter/v1/limit_pb.js';
-import type { GivenAccess, GroupLimits, TokenLimits } from '@gateway/tokens';
+import { type GivenAccess, type GroupLimits, requestsAtATimeOfBudget, type TokenLimits } from '@gateway/tokens';
 import type { CountedGroup, Group } from '../store/group-store.ts';
 import type { Token } from '../store/token-store.ts';
 
@@ -62,6 +62,12 @@ export function toGroupMessage(group: Group | CountedGroup): MessageInitShape<ty
     createdAt: timestampFromMs(created_at_ms),
     tokens: 'tokens' in group ? group.tokens : 0,
   };
+}
+
+/** A group as edges apply it: with what holds where its limits say nothing. */
+export function toAppliedGroup(group: Group): MessageInitShape<typeof GroupSchema> {
+  const ofBudget = group.budget_micros === null ? null : requestsAtATimeOfBudget;
+  return toGroupMessage({ ...group, concurrent_requests: group.concurrent_requests ?? ofBudget });
 }
 
 const periods: Readonly<Record<StoredBudgetPeriod, BudgetPeriod>> = {

@@ -5,7 +5,7 @@ import { GatewayError } from '@gateway/errors';
 import { TokenKind, type TokenSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import type { Group } from '../store/group-store.ts';
 import type { Token, TokenPlace } from '../store/token-store.ts';
-import { toAccessMessage, toGroupMessage, toLimitsMessage } from './rule-messages.ts';
+import { toAccessMessage, toAppliedGroup, toLimitsMessage } from './rule-messages.ts';
 
 /** @param group of the token, if its caller needs it. */
 export function toTokenMessage(token: Token, nowMs: number, group?: Group): MessageInitShape<typeof TokenSchema> {
@@ -18,7 +18,7 @@ export function toTokenMessage(token: Token, nowMs: number, group?: Group): Mess
     limits: toLimitsMessage(token),
     access: toAccessMessage(token),
     groupId: token.group_id ?? '',
-    group: group && toGroupMessage(group),
+    group: group && toAppliedGroup(group),
     createdAt: timestampFromMs(token.created_at_ms),
     revokedAt: token.revoked_at_ms === null ? undefined : timestampFromMs(token.revoked_at_ms),
     expiresAt: token.expires_at_ms === null ? undefined : timestampFromMs(token.expires_at_ms),

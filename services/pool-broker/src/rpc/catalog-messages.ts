@@ -29,6 +29,7 @@ function toPrice({ above, toolFees, ...price }: ModelPrice) {
     ...{ model: price.model, fromDay: price.fromDay },
     ...{ serviceTier: price.serviceTier, speed: price.speed, geography: price.geography },
     ...toRates(price),
+    contextTokens: BigInt(price.contextTokens ?? 0),
     toolFees: toolFees.map(({ tool, micros }) => ({ tool, micros: BigInt(micros) })),
     ...(above && { above: { ...toRates(above), inputTokens: BigInt(above.inputTokens) } }),
   };

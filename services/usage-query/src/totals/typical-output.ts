@@ -5,6 +5,13 @@ import { sql } from 'kysely';
 interface ModelOutput {
   readonly model: string;
   readonly outputTokens: bigint;
+  readonly inputTokens: bigint;
+}
+
+interface TypicalRow {
+  readonly model: string;
+  readonly output_tokens: number;
+  readonly input_tokens: number;
 }
 
 interface Reading {
@@ -19,8 +26,8 @@ const maxEvents = 200_000;
 const share = 0.95;
 
 /**
- * How many tokens nearly every answer of a model stays below, by the last full local day. It is
- * read once an hour at most, for all callers together.
+ * How many tokens nearly every request and answer of a model stays below, by the last full local
+ * day. It is read once an hour at most, for all callers together.
  */
 export class TypicalOutput {
   readonly #database: GatewayDatabase;
@@ -47,17 +54,23 @@ export class TypicalOutput {
   }
 
   async #readDay(day: LocalDay): Promise<readonly ModelOutput[]> {
-    const { rows } = await sql<{ readonly model: string; readonly output_tokens: number }>`
-      select model, min(output_tokens) as output_tokens
+    const { rows } = await sql<TypicalRow>`
+      select model,
+        min(case when output_share >= ${sql.lit(share)} then output_tokens end) as output_tokens,
+        min(case when input_share >= ${sql.lit(share)} then input_tokens end) as input_tokens
       from (
-        select model, output_tokens, cume_dist() over (partition by model order by output_tokens) as share
+        select model, output_tokens, input_tokens,
+          cume_dist() over (partition by model order by output_tokens) as output_share,
+          cume_dist() over (partition by model order by input_tokens) as input_share
         from (
-          select model, output_tokens from usage_events
+          select model, output_tokens, input_tokens from usage_events
           where local_day = ${day} and outcome = 'completed'
           order by request_id desc limit ${sql.lit(maxEvents)}
         ) as latest
       ) as ranked
-      where share >= ${sql.lit(share)} group by model order by model`.execute(this.#database);
-    return rows.map(({ model, output_tokens }) => ({ model, outputTokens: BigInt(output_tokens) }));
+      group by model order by model`.execute(this.#database);
+    return rows.map(({ model, output_tokens, input_tokens }) => ({
+      ...{ model, outputTokens: BigInt(output_tokens), inputTokens: BigInt(input_tokens) },
+    }));
   }
 }

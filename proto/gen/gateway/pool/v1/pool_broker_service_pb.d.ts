@@ -1389,6 +1389,13 @@ export declare type ModelPrice = Message<"gateway.pool.v1.ModelPrice"> & {
    * @generated from field: repeated gateway.pool.v1.ToolFee tool_fees = 12;
    */
   toolFees: ToolFee[];
+
+  /**
+   * How many tokens the model can read at once. 0: not named, 1,000,000.
+   *
+   * @generated from field: int64 context_tokens = 20;
+   */
+  contextTokens: bigint;
 };
 
 /**

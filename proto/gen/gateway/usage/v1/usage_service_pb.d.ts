@@ -384,6 +384,13 @@ export declare type TypicalOutput = Message<"gateway.usage.v1.TypicalOutput"> & 
    * @generated from field: int64 output_tokens = 2;
    */
   outputTokens: bigint;
+
+  /**
+   * The same of their input tokens. 0 from a service of the previous release: unknown.
+   *
+   * @generated from field: int64 input_tokens = 3;
+   */
+  inputTokens: bigint;
 };
 
 /**
