@@ -2,6 +2,7 @@ export { type AccountInput, readAccount } from './account-input.ts';
 export { type BackendSetting, backendServers, backendText, type ServerAddress, unreachableText } from './backends.ts';
 export { accountSourceOf, defaultGatewayConfig, simulatedGatewayConfig } from './default-gateway.ts';
 export { checkNotOfDevelopment, isDevelopmentSecret, readAllowsDevelopmentSecrets } from './development-secrets.ts';
+export { fullDiskText, isDiskFull, withDiskRoom } from './disk-room.ts';
 export {
   ConfigError,
   checkAll,

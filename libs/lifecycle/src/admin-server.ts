@@ -2,13 +2,13 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { TLSSocket } from 'node:tls';
-import { settingsPath, settingsRead } from '@gateway/config';
+import { fullDiskText, settingsPath, settingsRead } from '@gateway/config';
 import { mayReadMetrics, mayReadSettings, serviceNamesIn } from '@gateway/rpc';
 import { expositionType, readBuild } from '@gateway/telemetry';
 import { epochMs } from '@gateway/time';
 import type { Service, ServiceRuntime } from './service.ts';
 
-export interface AdminServerOptions extends ServiceRuntime, Pick<Service, 'adminApp' | 'notReady'> {
+export interface AdminServerOptions extends ServiceRuntime, Pick<Service, 'adminApp' | 'notReady' | 'dataFolder'> {
   readonly adminHost: string;
   /** 0 picks a free port. */
   readonly adminPort: number;
@@ -104,7 +104,7 @@ function addProcessGauges({ metrics, tls }: ServiceRuntime) {
  * `/livez`, `/readyz` and `/metrics` do not check the host name: they change nothing and reveal no
  * secret, and a refused probe would end a healthy process.
  */
-function answersOf({ logger, metrics, notReady, adminApp }: AdminServerOptions) {
+function answersOf({ logger, metrics, notReady, adminApp, dataFolder }: AdminServerOptions) {
   const refusals = metrics.counter({
     name: 'gateway_admin_refusals_total',
     help: 'Rejected requests to the admin port: wrong host name or origin, or no certificate that permits them.',
@@ -114,7 +114,9 @@ function answersOf({ logger, metrics, notReady, adminApp }: AdminServerOptions) 
     if (path === '/livez') return send(response, 200, 'ok\n');
     if (path === '/readyz') {
       const problem = await notReady();
-      return problem === undefined ? send(response, 200, 'ok\n') : send(response, 503, `${problem}\n`);
+      if (problem !== undefined) return send(response, 503, `${problem}\n`);
+      const full = dataFolder && fullDiskText(dataFolder);
+      return send(response, 200, full ? `ok, but ${full}\n` : 'ok\n');
     }
     const isSettings = path === settingsPath && adminApp === undefined;
     if (path !== '/metrics' && !isSettings) {

@@ -75,8 +75,9 @@ async function serveUntilStopped(
   const service = stack.use(await createService(env, runtime));
   await service.start();
   const grpc = await listenGrpc(service, config, runtime, stack);
-  const { adminApp } = service;
-  const admin = stack.use(await listenAdmin({ ...runtime, ...config, adminApp, notReady: () => service.notReady() }));
+  const { adminApp, dataFolder } = service;
+  const notReady = () => service.notReady();
+  const admin = stack.use(await listenAdmin({ ...runtime, ...config, adminApp, dataFolder, notReady }));
   using stop = new StopSignal();
   for (const server of grpc) server.setServing(true);
   logger.info({ grpc_ports: grpc.map(({ port }) => port), admin_port: admin.port, tls: tls !== undefined }, 'started');

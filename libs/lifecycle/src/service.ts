@@ -26,6 +26,8 @@ export interface Service extends AsyncDisposable {
   readonly credentialRoutes?: readonly ServiceRoute[];
   /** Handles requests to the admin port other than health and metrics. */
   readonly adminApp?: RequestListener | undefined;
+  /** The folder whose disk the service writes to. The readiness probe says when it is full. */
+  readonly dataFolder?: string | undefined;
   /**
    * Begins background work and opens listeners of its own. Called once, before it takes requests.
    */

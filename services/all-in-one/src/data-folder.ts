@@ -7,6 +7,7 @@ import {
   ConfigError,
   type Environment,
   EnvReader,
+  isDiskFull,
   makePrivateFile,
   narrowMode,
   openFolder,
@@ -23,7 +24,7 @@ export class DataFolder {
   readonly databaseFile: string;
   /** The file of requests that took a slot in the last minute. */
   readonly admissionsFile: string;
-  readonly #path: string;
+  readonly path: string;
 
   /**
    * Opens the folder in GATEWAY_DATA (./data), and creates it if necessary.
@@ -56,7 +57,7 @@ export class DataFolder {
   }
 
   private constructor(path: string) {
-    this.#path = path;
+    this.path = path;
     this.databaseFile = join(path, 'gateway.sqlite');
     this.admissionsFile = join(path, 'admissions.sqlite');
   }
@@ -80,7 +81,7 @@ export class DataFolder {
   }
 
   async read(name: string): Promise<string | undefined> {
-    const path = join(this.#path, name);
+    const path = join(this.path, name);
     try {
       narrowMode(path);
       return (await answeringInTime(setting, path, readFile(path, 'utf8'))).trim();
@@ -91,7 +92,7 @@ export class DataFolder {
   }
 
   async write(name: string, text: string): Promise<void> {
-    const path = join(this.#path, name);
+    const path = join(this.path, name);
     makePrivateFile(path);
     await writeFile(path, `${text}\n`);
   }
@@ -114,10 +115,13 @@ export class DataFolder {
       lock.close();
       if (!isBusy(thrown)) throw thrown;
       throw new ConfigError([
-        `${setting}: another gateway (${await this.#ownerName()}) uses the folder ${resolve(this.#path)}. Stop it, or use another folder, for example ${setting}=./data-2.`,
+        `${setting}: another gateway (${await this.#ownerName()}) uses the folder ${resolve(this.path)}. Stop it, or use another folder, for example ${setting}=./data-2.`,
       ]);
     }
-    await this.write(ownerFile, `process ${process.pid} on ${hostname()}`);
+    // A full disk keeps no name: the lock counts.
+    await this.write(ownerFile, `process ${process.pid} on ${hostname()}`).catch((thrown: unknown) => {
+      if (!isDiskFull(thrown, this.path)) throw thrown;
+    });
     return { [Symbol.dispose]: () => lock.close() };
   }
 
@@ -146,7 +150,7 @@ export class DataFolder {
   }
 
   get #lockFile(): string {
-    return join(this.#path, 'gateway.lock');
+    return join(this.path, 'gateway.lock');
   }
 }
 

@@ -74,7 +74,7 @@ async function serveUntilStopped(env: Environment): Promise<void> {
   const gateway = stack.use(await composeGateway(env, config, runtime));
   const { identity, edge, broker, simulatorUrl, notReady } = gateway;
   const { adminApp } = gateway.admin;
-  const admin = stack.use(await listenAdmin({ ...runtime, ...config, adminApp, notReady }));
+  const admin = stack.use(await listenAdmin({ ...runtime, ...config, adminApp, notReady, dataFolder: data.path }));
   using stop = new StopSignal();
   const adminUrl = httpUrl(config.adminHost, admin.port, tls === undefined ? 'http' : 'https');
   process.stdout.write(

@@ -30,7 +30,8 @@ async function createEdge(env: Environment, runtime: ServiceRuntime): Promise<Se
     const { createEdgeRouterFromEnvironment } = await import('./service.ts');
     return createEdgeRouterFromEnvironment(env, runtime);
   }
-  const { host, port } = readEdgeRouterConfig(env);
+  const { host, port, outboxFolder } = readEdgeRouterConfig(env);
   const program = fileURLToPath(new URL('./worker.ts', import.meta.url));
-  return createWorkerPool({ program, count, host, port }, runtime);
+  const pool = await createWorkerPool({ program, count, host, port }, runtime);
+  return Object.assign(pool, { dataFolder: outboxFolder });
 }

@@ -97,6 +97,7 @@ export async function createEdgeRouterService(
   let hasReachedIdentity = false;
   return {
     routes: [],
+    dataFolder: config.outboxFolder,
     get port() {
       return port;
     },

@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type SQLTagStore, type StatementSync } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
-import { makePrivateDatabase } from '@gateway/config';
+import { isDiskFull, makePrivateDatabase } from '@gateway/config';
 import { databaseOperations, errorTypeOf, type Metrics } from '@gateway/telemetry';
 import { monotonicMs } from '@gateway/time';
 import {
@@ -86,9 +86,13 @@ class WriteLockDriver extends SqliteDriver {
   constructor(path: string, checkpointMs: number | undefined, metrics: Metrics | undefined) {
     super({
       database: async () => {
-        this.#file = openDatabaseFile(path, checkpointMs === undefined ? defaultLogPages : maxLogPages);
-        if (checkpointMs !== undefined) this.#checkpoints.defer(startCheckpoints(path, checkpointMs));
-        return toSqliteDatabase(this.#file);
+        const { database, isAlone } = openDatabaseFile(
+          path,
+          checkpointMs === undefined ? defaultLogPages : maxLogPages,
+        );
+        this.#file = database;
+        if (checkpointMs !== undefined && !isAlone) this.#checkpoints.defer(startCheckpoints(path, checkpointMs));
+        return toSqliteDatabase(database);
       },
     });
     this.#measure = metrics && databaseOperations(metrics, 'sqlite');
@@ -170,15 +174,35 @@ const maxPreparedStatements = 256;
 /** The log size at which a commit makes a checkpoint: SQLite's default. */
 const defaultLogPages = 1_000;
 
-/** Opens a database file and creates its folder. Only the process's user can read it. */
-function openDatabaseFile(path: string, logPages: number): DatabaseSync {
+/**
+ * Opens a database file and creates its folder. Only the process's user can read it. On a full disk
+ * the file can be read, by this process alone, and written once there is room.
+ */
+function openDatabaseFile(path: string, logPages: number) {
   if (path !== ':memory:') {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     makePrivateDatabase(path);
   }
-  const database = new DatabaseSync(path, { timeout: busyTimeoutMs, enableForeignKeyConstraints: true });
-  database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = ${logPages};`);
-  return database;
+  const open = (isAlone: boolean, pages: number) => {
+    const database = new DatabaseSync(path, { timeout: busyTimeoutMs, enableForeignKeyConstraints: true });
+    try {
+      // The index of the log is then in memory: for a file of its own there is no room.
+      if (isAlone) database.exec('PRAGMA locking_mode = EXCLUSIVE;');
+      database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = ${pages};`);
+      // The first read opens the log.
+      database.prepare('SELECT count(*) FROM sqlite_schema').get();
+      return { database, isAlone };
+    } catch (thrown) {
+      database.close();
+      throw thrown;
+    }
+  };
+  try {
+    return open(false, logPages);
+  } catch (thrown) {
+    if (!isDiskFull(thrown, dirname(path))) throw thrown;
+    return open(true, defaultLogPages);
+  }
 }
 
 /** Adapts the database to Kysely's SQLite driver. */

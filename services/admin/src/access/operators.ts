@@ -163,7 +163,9 @@ export class OperatorStore {
       .updateTable('operators')
       .set({ last_seen_at_ms: nowMs })
       .where('operator_id', '=', operator_id)
-      .execute();
+      .execute()
+      // On a full disk an operator must still see what is wrong.
+      .catch(() => undefined);
   }
 
   #select() {

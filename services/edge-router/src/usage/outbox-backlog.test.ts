@@ -114,6 +114,34 @@ describe('what waits in the outbox', () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
+  it('starts on a full disk, keeps usage in memory, and writes it once there is room', async () => {
+    ledger.away = true;
+    let isFull = true;
+    const openFile: typeof OutboxFile.open = (path, synchronous) => {
+      if (isFull) throw Object.assign(new Error('database or disk is full'), { errcode: 13 });
+      return OutboxFile.open(path, synchronous);
+    };
+    const edge = await startEdge({ openFile });
+    edge.outbox.open(usageEvent('open', LedgerOutcome.FAILED));
+    await edge.outbox.finish(usageEvent('r1'));
+    await expect.poll(() => edge.seen.writeErrors).toBeGreaterThan(0);
+    expect(await readdir(folder)).toEqual([]);
+    isFull = false;
+    await expect.poll(() => readdir(folder)).toContainEqual(expect.stringMatching(/\.sqlite$/));
+    await edge.outbox.finish(usageEvent('open'));
+    await edge.stop();
+    ledger.away = false;
+    await using _next = await startEdge();
+    await expect.poll(delivered).toEqual(['open', 'r1']);
+  });
+
+  it('refuses to start where its file cannot be created for another reason', async () => {
+    const openFile: typeof OutboxFile.open = () => {
+      throw Object.assign(new Error('attempt to write a readonly database'), { errcode: 8 });
+    };
+    await expect(startEdge({ openFile })).rejects.toThrow('readonly');
+  });
+
   it('moves to a new file when its own is found to be damaged, which stays for inspection', async () => {
     ledger.away = true;
     const { names, openFile } = firstFileFails('write', () => ledger.largestBatch > 0);

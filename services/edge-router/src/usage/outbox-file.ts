@@ -2,7 +2,7 @@ import { existsSync, renameSync, rmSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync, type SQLTagStore } from 'node:sqlite';
-import { makePrivateDatabase } from '@gateway/config';
+import { isDiskFull, makePrivateDatabase } from '@gateway/config';
 import { randomId, yieldToEventLoop } from '@gateway/time';
 import type { OutboxEvents } from './outbox-events.ts';
 import { decoded, encoded, type OutboxRow } from './outbox-row.ts';
@@ -22,9 +22,9 @@ export type OutboxSynchronous = (typeof outboxSynchronous)[number];
  * however slow it is: if another process can open the file, its owner is dead.
  */
 export class OutboxFile implements Disposable {
-  readonly path: string;
-  readonly #database: DatabaseSync;
-  readonly #sql: SQLTagStore;
+  #open: Opened | undefined;
+  /** Opens the file of one that could not be created, because the disk was full. */
+  readonly #create: () => OutboxFile | undefined;
 
   /**
    * Opens a file, or creates it; undefined when another process holds it, or has removed it in the
@@ -41,7 +41,7 @@ export class OutboxFile implements Disposable {
       database.exec('COMMIT');
       // The process that held the lock until now has removed the file: what is written here would
       // be lost.
-      if (existsSync(path)) return new OutboxFile(path, database);
+      if (existsSync(path)) return new OutboxFile({ path, database, sql: database.createTagStore() });
       database.close();
       return undefined;
     } catch (thrown) {
@@ -52,40 +52,65 @@ export class OutboxFile implements Disposable {
     }
   }
 
-  /** Creates a file for this process alone. */
+  /** Creates a file for this process alone: when it is first written, if the disk is full now. */
   static create({ folder, synchronous, openFile }: OutboxFolder): OutboxFile {
+    const create = () => {
+      const path = join(folder, `${randomId()}.sqlite`);
+      try {
+        return openFile(path, synchronous);
+      } catch (thrown) {
+        for (const end of ['-wal', '-shm', '']) rmSync(`${path}${end}`, { force: true });
+        throw thrown;
+      }
+    };
     // Repeated if another process takes the file for abandoned before it is locked.
     for (;;) {
-      const file = openFile(join(folder, `${randomId()}.sqlite`), synchronous);
-      if (file !== undefined) return file;
+      try {
+        const file = create();
+        if (file !== undefined) return file;
+      } catch (thrown) {
+        if (!isDiskFull(thrown, folder)) throw thrown;
+        return new OutboxFile(undefined, create);
+      }
     }
   }
 
-  private constructor(path: string, database: DatabaseSync) {
-    this.path = path;
-    this.#database = database;
-    this.#sql = database.createTagStore();
+  private constructor(open: Opened | undefined, create: () => OutboxFile | undefined = () => undefined) {
+    this.#open = open;
+    this.#create = create;
+  }
+
+  /** Empty until it is created. */
+  get path(): string {
+    return this.#open?.path ?? '';
   }
 
   get isEmpty(): boolean {
-    return this.#sql.get`SELECT 1 FROM rows` === undefined;
+    return this.#open === undefined || this.#open.sql.get`SELECT 1 FROM rows` === undefined;
   }
 
   /** When the first final row was written; undefined when there is none. */
   get oldestMs(): number | undefined {
-    const row = this.#sql.get`SELECT written_ms FROM rows WHERE kind <> 'open' ORDER BY number LIMIT 1`;
+    if (this.#open === undefined) return undefined;
+    const row = this.#open.sql.get`SELECT written_ms FROM rows WHERE kind <> 'open' ORDER BY number LIMIT 1`;
     return row === undefined ? undefined : Number(row.written_ms);
   }
 
   /** Writes all rows or, if it throws, none. A row replaces the one with its number. */
   write(rows: Iterable<OutboxRow>): void {
-    this.#database.exec('BEGIN');
+    if (this.#open === undefined) {
+      const created = this.#create();
+      if (created !== undefined) this.#open = created.#open;
+    }
+    if (this.#open === undefined) throw new Error('The file of the outbox was taken by another process.');
+    const { database, sql } = this.#open;
+    database.exec('BEGIN');
     try {
-      for (const row of rows) this.#apply(row);
-      this.#database.exec('COMMIT');
+      for (const row of rows) apply(row, sql);
+      database.exec('COMMIT');
     } catch (thrown) {
       // If the disk is full, SQLite has already rolled back.
-      if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
+      if (database.isTransaction) database.exec('ROLLBACK');
       throw thrown;
     }
   }
@@ -95,15 +120,17 @@ export class OutboxFile implements Disposable {
    * otherwise lost, with its known usage. Unreadable rows are deleted.
    */
   *batches(events: Pick<OutboxEvents, 'damaged'>): Generator<readonly OutboxRow[], void> {
+    if (this.#open === undefined) return;
+    const { sql } = this.#open;
     for (let after = 0; ; ) {
-      const stored = this.#sql.all`
+      const stored = sql.all`
         SELECT number, kind, written_ms, event FROM rows WHERE number > ${after} ORDER BY number LIMIT ${batchRows}`;
       if (stored.length === 0) return;
       const rows: OutboxRow[] = [];
       for (const { number, kind, written_ms: changedAtMs, event } of stored) {
         after = Number(number);
         const message = decoded(kind, event);
-        if (message === undefined) this.#sql.run`DELETE FROM rows WHERE number = ${after}`;
+        if (message === undefined) sql.run`DELETE FROM rows WHERE number = ${after}`;
         else rows.push({ number: after, state: 'final', changedAtMs: Number(changedAtMs), message });
       }
       if (rows.length < stored.length) events.damaged(this.path, stored.length - rows.length);
@@ -120,24 +147,29 @@ export class OutboxFile implements Disposable {
   /** Closes the file and removes it: all its content is stored elsewhere. */
   remove(): void {
     // Removed while locked, so that no other process opens it in between.
-    for (const file of [`${this.path}-wal`, this.path]) rmSync(file, { force: true });
+    if (this.#open !== undefined) for (const end of ['-wal', '']) rmSync(`${this.path}${end}`, { force: true });
     this[Symbol.dispose]();
   }
 
   [Symbol.dispose](): void {
-    if (this.#database.isOpen) this.#database.close();
+    if (this.#open?.database.isOpen) this.#open.database.close();
   }
+}
 
-  #apply(row: OutboxRow): void {
-    const { number, changedAtMs } = row;
-    if (row.state === 'gone') {
-      this.#sql.run`DELETE FROM rows WHERE number = ${number}`;
-      return;
-    }
-    const [kind, event] = encoded(row);
-    this.#sql
-      .run`REPLACE INTO rows (number, kind, written_ms, event) VALUES (${number}, ${kind}, ${changedAtMs}, ${event})`;
+interface Opened {
+  readonly path: string;
+  readonly database: DatabaseSync;
+  readonly sql: SQLTagStore;
+}
+
+function apply(row: OutboxRow, sql: SQLTagStore): void {
+  const { number, changedAtMs } = row;
+  if (row.state === 'gone') {
+    sql.run`DELETE FROM rows WHERE number = ${number}`;
+    return;
   }
+  const [kind, event] = encoded(row);
+  sql.run`REPLACE INTO rows (number, kind, written_ms, event) VALUES (${number}, ${kind}, ${changedAtMs}, ${event})`;
 }
 
 interface OutboxFolder {

@@ -1,4 +1,4 @@
-import { narrowMode } from '@gateway/config';
+import { narrowMode, withDiskRoom } from '@gateway/config';
 import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
 import type { UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { cancelImmediate, epochMs, type Immediate, monotonicMs, sleep, startImmediate } from '@gateway/time';
@@ -212,7 +212,7 @@ export class Outbox implements AsyncDisposable {
       this.#file.write([...this.#changed, ...others]);
     } catch (fault) {
       this.#isDiskFailing = true;
-      this.#options.events.writeFailed(fault);
+      this.#options.events.writeFailed(withDiskRoom(fault, this.#options.folder));
       if (isDamage(fault)) this.#replaceFile();
       return;
     }

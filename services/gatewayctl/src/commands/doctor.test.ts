@@ -262,6 +262,14 @@ describe('gatewayctl doctor', () => {
     expect(agreed.lines).toContain("✓ clocks        1 clock within a second of the admin service's");
   });
 
+  it('says that a disk is full, and what that means', async () => {
+    const figures = { disk_free_bytes: 4_096, disk_size_bytes: 1_024 ** 3 };
+    const { lines } = await commandLine({ replicas: [replica({ figures })] }).run('doctor');
+    const text =
+      /✗ disk +the disk is full: 4.0 KiB free for .*\n +Free up disk space now: until then usage is kept in memory/;
+    expect(lines.join('\n')).toMatch(text);
+  });
+
   it('names the disk of a gateway on this machine once', async () => {
     const { bsize, blocks } = await statfs('.');
     const figures = { disk_free_bytes: 50 * 1_024 ** 3, disk_size_bytes: blocks * bsize };

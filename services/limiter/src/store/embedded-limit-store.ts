@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs';
-import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { makePrivateDatabase } from '@gateway/config';
+import { dirname } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { isDiskFull, makePrivateDatabase, withDiskRoom } from '@gateway/config';
 import type { ServiceRuntime } from '@gateway/lifecycle';
 import {
   type Admission,
@@ -34,9 +35,9 @@ export class EmbeddedLimitStore extends MemoryLimitStore implements Disposable {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #notKept: ReturnType<typeof createLimiterMetrics>['admissionsNotKept'];
-  readonly #database: DatabaseSync;
-  readonly #insert: StatementSync;
-  readonly #delete: StatementSync;
+  readonly #path: string;
+  /** Undefined while the disk is full. */
+  #file: ReturnType<typeof openAdmissions> | undefined;
   /** Slots taken and returned in this turn of the event loop: they are one transaction. */
   #unwritten: Admission[] = [];
   /** Resolves when all of them are written. Never rejects. */
@@ -50,10 +51,14 @@ export class EmbeddedLimitStore extends MemoryLimitStore implements Disposable {
     this.#clock = clock;
     this.#logger = runtime.logger;
     this.#notKept = createLimiterMetrics(runtime.metrics).admissionsNotKept;
-    this.#database = openOrRemake(path);
-    this.#insert = this.#database.prepare('INSERT OR REPLACE INTO admissions VALUES (?, ?, ?)');
-    this.#delete = this.#database.prepare('DELETE FROM admissions WHERE key = ? AND request_id = ?');
-    this.record(this.#admissions());
+    this.#path = path;
+    try {
+      this.#file = openAdmissions(path);
+      this.record(this.#admissions(this.#file.database));
+    } catch (thrown) {
+      if (!isDiskFull(thrown, dirname(path))) throw thrown;
+      this.#noteFailure(thrown, 0);
+    }
   }
 
   override async admit(check: Check): Promise<Decision> {
@@ -64,16 +69,16 @@ export class EmbeddedLimitStore extends MemoryLimitStore implements Disposable {
 
   [Symbol.dispose](): void {
     this.#write();
-    this.#database.close();
+    this.#file?.database.close();
   }
 
   /** The admissions of the last minute, the oldest first. */
-  #admissions(): readonly OwnAdmission[] {
-    this.#clean();
+  #admissions(database: DatabaseSync): readonly OwnAdmission[] {
+    this.#clean(database);
     // A request that was admitted again after its minute still has its older entry if the clock was
     // set back.
     const sql = 'SELECT key, request_id, max(entered_ms) AS entered FROM admissions GROUP BY 1, 2 ORDER BY 3';
-    const rows = this.#database.prepare(sql).all();
+    const rows = database.prepare(sql).all();
     const nowMs = this.#clock.nowMs();
     const ageOf = (entered: unknown) => nowMs - Number(entered);
     return rows.map((row) => ({
@@ -96,15 +101,18 @@ export class EmbeddedLimitStore extends MemoryLimitStore implements Disposable {
     this.#written = undefined;
     if (slots.length === 0) return;
     try {
-      this.#database.exec('BEGIN');
+      this.#file ??= openAdmissions(this.#path);
+      const { database, insert, remove } = this.#file;
+      database.exec('BEGIN');
       for (const slot of slots) {
-        if (slot.isReturned === true) this.#delete.run(nameOf(slot), slot.requestId);
-        else this.#insert.run(slot.enteredMs, nameOf(slot), slot.requestId);
+        if (slot.isReturned === true) remove.run(nameOf(slot), slot.requestId);
+        else insert.run(slot.enteredMs, nameOf(slot), slot.requestId);
       }
-      if (monotonicMs() >= this.#nextCleaningMs) this.#clean();
-      this.#database.exec('COMMIT');
+      if (monotonicMs() >= this.#nextCleaningMs) this.#clean(database);
+      database.exec('COMMIT');
     } catch (thrown) {
-      if (this.#database.isOpen && this.#database.isTransaction) this.#database.exec('ROLLBACK');
+      const database = this.#file?.database;
+      if (database?.isOpen && database.isTransaction) database.exec('ROLLBACK');
       this.#noteFailure(thrown, slots.filter(({ isReturned }) => isReturned !== true).length);
     }
   }
@@ -113,18 +121,28 @@ export class EmbeddedLimitStore extends MemoryLimitStore implements Disposable {
   #noteFailure(thrown: unknown, admissions: number): void {
     this.#notKept.inc(admissions);
     const message = 'admissions cannot be stored; a restart would lose them';
-    if (!this.#hasFailed) this.#logger.warn({ reason: reasonOf(thrown) }, message);
+    const reason = reasonOf(withDiskRoom(thrown, dirname(this.#path)));
+    if (!this.#hasFailed) this.#logger.warn({ reason }, message);
     this.#hasFailed = true;
   }
 
   /** Follows the rules of the windows in memory, including a clock that was set back. */
-  #clean(): void {
+  #clean(database: DatabaseSync): void {
     this.#nextCleaningMs = monotonicMs() + 1_000;
     const nowMs = this.#clock.nowMs();
-    this.#database.prepare('DELETE FROM admissions WHERE entered_ms <= ?').run(nowMs - WINDOW_MS);
+    database.prepare('DELETE FROM admissions WHERE entered_ms <= ?').run(nowMs - WINDOW_MS);
     const pullBack = 'UPDATE OR REPLACE admissions SET entered_ms = ? WHERE entered_ms > ?';
-    this.#database.prepare(pullBack).run(nowMs, nowMs + WINDOW_MS);
+    database.prepare(pullBack).run(nowMs, nowMs + WINDOW_MS);
   }
+}
+
+function openAdmissions(path: string) {
+  const database = openOrRemake(path);
+  return {
+    database,
+    insert: database.prepare('INSERT OR REPLACE INTO admissions VALUES (?, ?, ?)'),
+    remove: database.prepare('DELETE FROM admissions WHERE key = ? AND request_id = ?'),
+  };
 }
 
 function openOrRemake(path: string): DatabaseSync {

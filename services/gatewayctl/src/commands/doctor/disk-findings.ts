@@ -2,7 +2,7 @@ import { statfs } from 'node:fs/promises';
 import { type Environment, EnvReader } from '@gateway/config/env-reader';
 import type { Replica } from '@gateway/proto/admin/v1/system_service_pb.js';
 import { bytesText } from '../../output/words.ts';
-import { type Finding, fine, warning } from './finding.ts';
+import { type Finding, fine, warning, wrong } from './finding.ts';
 
 /** A file system with files of the gateway. */
 export interface Disk {
@@ -37,5 +37,12 @@ export function diskFindings(own: Disk | undefined, ofReplicas: readonly Disk[])
 function diskFinding({ whose, freeBytes, sizeBytes }: Disk): Finding {
   const text = `${bytesText(freeBytes)} free for ${whose}`;
   if (freeBytes > 1_024 ** 3 && freeBytes > sizeBytes / 20) return fine('disk', text);
+  if (freeBytes < fullBytes) {
+    const remedy = 'Free up disk space now: until then usage is kept in memory, and a restart loses it.';
+    return wrong('disk', `the disk is full: ${text}`, remedy);
+  }
   return warning('disk', text, 'Free up disk space: queued usage and the embedded database are stored there.');
 }
+
+/** Less than a SQLite file needs to be opened. */
+const fullBytes = 128 * 1_024;
