@@ -1,3 +1,4 @@
+export * from './billing.ts';
 export {
   type ChatAnswer,
   type ChatAnswerOptions,

@@ -1,3 +1,5 @@
+import type { Billing } from './billing.ts';
+
 /** Tokens of one request. cached ≤ input, reasoning ≤ output. */
 export interface TokenUsage {
   /** Cached tokens included. */
@@ -8,7 +10,10 @@ export interface TokenUsage {
   readonly reasoningTokens: number;
 }
 
-/** The usage that a provider has reported so far. Undefined: not reported, or not a valid count. */
+/**
+ * The usage of the answer itself that a provider has reported so far. Undefined: not reported, or
+ * not a valid count.
+ */
 export interface ReportedUsage extends Omit<TokenUsage, 'inputTokens' | 'outputTokens'> {
   readonly inputTokens: number | undefined;
   readonly outputTokens: number | undefined;
@@ -16,8 +21,10 @@ export interface ReportedUsage extends Omit<TokenUsage, 'inputTokens' | 'outputT
    * Input tokens that the provider wrote to its cache, if it reports them; included in the input.
    */
   readonly cacheCreationTokens?: number | undefined;
-  /** The part of them that it wrote for an hour. The rest is for five minutes. */
+  /** The part of them that it wrote for its longer lifetime. */
   readonly cacheCreation1hTokens?: number | undefined;
+  /** What is billed beside, or otherwise. Undefined: nothing. */
+  readonly billing?: Billing | undefined;
 }
 
 /**
@@ -56,16 +63,22 @@ export function toReportedUsage(counts: ReportedCounts): ReportedUsage | undefin
 }
 
 /**
- * The usage of an answer from the provider's report alone; undefined unless it reported both input
- * and output.
+ * What is billed for an answer, with all passes, from the provider's report alone; undefined unless
+ * it reported both input and output.
  * @param producedCharacters the length of the answer: if an answer has text, an output of zero
  *   tokens was not counted
  */
 export function wholeUsage(reported: ReportedUsage | undefined, producedCharacters: number): TokenUsage | undefined {
   if (reported?.inputTokens === undefined || reported.outputTokens === undefined) return undefined;
   if (reported.outputTokens === 0 && producedCharacters > 0) return undefined;
-  const { inputTokens, cachedTokens, outputTokens, reasoningTokens } = reported;
-  return { inputTokens, cachedTokens, outputTokens, reasoningTokens };
+  const { reasoningTokens, billing } = reported;
+  const passes = billing?.passes ?? [];
+  return {
+    inputTokens: passes.reduce((sum, pass) => sum + pass.inputTokens, reported.inputTokens),
+    cachedTokens: passes.reduce((sum, pass) => sum + pass.cachedTokens, reported.cachedTokens),
+    outputTokens: passes.reduce((sum, pass) => sum + pass.outputTokens, reported.outputTokens),
+    reasoningTokens,
+  };
 }
 
 /** The public `usage` object. @see spec "Chat completion object" */

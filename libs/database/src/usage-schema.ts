@@ -30,11 +30,22 @@ export interface UsageEventsTable {
   readonly outcome: StoredOutcome;
   /** "<pool>/<name>" of the account that was called last. Empty: unknown. */
   readonly account_id: string;
-  /** Parts of the input that were written to the provider's cache for five minutes and an hour. */
+  /**
+   * Parts of the input that were written to the provider's cache, for its shorter lifetime and for
+   * its longer one.
+   */
   readonly cache_write_5m_tokens: Generated<number>;
   readonly cache_write_1h_tokens: Generated<number>;
-  /** In millionths of the currency, at the price of the admission. Null: there was no price. */
+  /** In millionths of the currency, at the price of the admission. Null: nothing had a price. */
   readonly cost_micros: Generated<number | null>;
+  /**
+   * The parts that were priced by themselves, as JSON of `gateway.adapter.v1.UsagePart`. Null: it is
+   * one part, as the provider serves it by default.
+   */
+  readonly parts: Generated<string | null>;
+  /** Tokens and calls of server tools in these parts that had no price. */
+  readonly unpriced_tokens: Generated<number>;
+  readonly unpriced_calls: Generated<number>;
   /** The group of the token at admission. Empty: none. */
   readonly group_id: Generated<string>;
 }
@@ -54,12 +65,15 @@ export interface UsageDailyTable
   readonly cache_write_1h_tokens: Generated<number>;
   /** The frozen cost of the events that have one. */
   readonly cost_micros: Generated<number>;
-  /** The tokens of these events. */
+  /** The tokens of events whose cost was decided: those with a cost, and those with parts. */
   readonly costed_input_tokens: Generated<number>;
   readonly costed_cached_tokens: Generated<number>;
   readonly costed_cache_write_5m_tokens: Generated<number>;
   readonly costed_cache_write_1h_tokens: Generated<number>;
   readonly costed_output_tokens: Generated<number>;
+  /** What of these events had no price. */
+  readonly unpriced_tokens: Generated<number>;
+  readonly unpriced_calls: Generated<number>;
 }
 
 /**

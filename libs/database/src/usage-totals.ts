@@ -14,6 +14,8 @@ export const summedColumns = [
   'costed_cache_write_5m_tokens',
   'costed_cache_write_1h_tokens',
   'costed_output_tokens',
+  'unpriced_tokens',
+  'unpriced_calls',
 ] as const satisfies readonly (keyof UsageDailyTable)[];
 
 export type SummedColumn = (typeof summedColumns)[number];
@@ -49,5 +51,7 @@ export function totalsOf(row: UsageSums) {
       cacheWrite1hTokens: BigInt(row.costed_cache_write_1h_tokens),
       outputTokens: BigInt(row.costed_output_tokens),
     },
+    unpricedTokens: BigInt(row.unpriced_tokens),
+    unpricedCalls: BigInt(row.unpriced_calls),
   };
 }

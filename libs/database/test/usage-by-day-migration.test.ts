@@ -16,6 +16,9 @@ const addedSince = {
   cache_write_5m_tokens: 0,
   cache_write_1h_tokens: 0,
   cost_micros: null,
+  parts: null,
+  unpriced_tokens: 0,
+  unpriced_calls: 0,
 };
 
 const databases = [

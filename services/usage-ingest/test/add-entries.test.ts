@@ -38,6 +38,9 @@ const entries: fc.Arbitrary<LedgerEntry> = fc.record({
   cache_write_5m_tokens: tokens,
   cache_write_1h_tokens: tokens,
   cost_micros: fc.option(tokens),
+  parts: fc.option(fc.constant('[]')),
+  unpriced_tokens: tokens,
+  unpriced_calls: tokens,
 });
 
 describe.each(testDatabases)('adding entries in $name', ({ open }) => {

@@ -1,5 +1,7 @@
+import { create } from '@bufbuild/protobuf';
 import { eventDaysOf, type GatewayDatabase, type UsageDailyTable } from '@gateway/database';
 import { testDatabases } from '@gateway/database/testing';
+import { UsagePartSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { UsageLedgerService } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { LedgerOutcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { UsageIngestService } from '@gateway/proto/usage/v1/usage_service_pb.js';
@@ -107,6 +109,26 @@ describe.each(testDatabases)('reconciling a day in $name', ({ open }) => {
     ]);
     expect(await opened.database.selectFrom('usage_daily').selectAll().orderBy('token_id').execute()).toEqual(before);
     expect(await ofGroup()).toEqual(before.map((sum) => ({ ...sum, group_id: 'g1' })));
+  });
+
+  it('agrees with what was priced by parts, and mends what of it had no price', async () => {
+    await using opened = await open();
+    const { record, ledger } = clientsOf(opened.database);
+    const counts = { inputTokens: 10n, outputTokens: 5n };
+    const toolCalls = [{ tool: 'web_search', calls: 2n }];
+    const parts = [create(UsagePartSchema, { ...counts, speed: 'fast', toolCalls })];
+    await record(usageEvent({ tokenId: 'a', groupId: 'g1', parts }), usageEvent({ tokenId: 'b' }));
+    expect(await ledger.reconcileDay({ localDay })).toMatchObject({ differenceCount: 0 });
+    const sums = () => opened.database.selectFrom('usage_daily').selectAll().orderBy('token_id').execute();
+    const before = await sums();
+    // Without a price as it was served, it is not priced later; what had no price at all may be.
+    expect(before).toMatchObject([
+      { token_id: 'a', cost_micros: 0, costed_input_tokens: 10, unpriced_tokens: 15, unpriced_calls: 2 },
+      { token_id: 'b', cost_micros: 0, costed_input_tokens: 0, unpriced_tokens: 0 },
+    ]);
+    await plant(opened.database, 'a', { unpriced_tokens: 1, unpriced_calls: 0 });
+    expect(await ledger.reconcileDay({ localDay, repair: true })).toMatchObject({ differenceCount: 1 });
+    expect(await sums()).toEqual(before);
   });
 
   it('mends any number of sums', async () => {

@@ -39,6 +39,9 @@ describe.each(testDatabases)('recording usage in $name', ({ open }) => {
         cache_write_5m_tokens: 2,
         cache_write_1h_tokens: 1,
         cost_micros: 70,
+        parts: null,
+        unpriced_tokens: 0,
+        unpriced_calls: 0,
       },
     ]);
   });

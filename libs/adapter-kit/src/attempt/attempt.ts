@@ -12,9 +12,10 @@ import {
   failedAttempt,
   failureOfExchange,
 } from './execute-result.ts';
-import { type ExecuteFrame, FrameWriter, finalUsage, hasProduced, usageSoFar } from './frame-writer.ts';
+import { type ExecuteFrame, FrameWriter, hasProduced } from './frame-writer.ts';
 import { Opening, type SuccessfulAnswer } from './open-answer.ts';
 import { type AnswerFacts, ProviderCalls, toErrorType } from './provider-calls.ts';
+import { finalUsage, usageSoFar } from './usage-report.ts';
 
 /** A request that is ready to be sent. */
 export interface AttemptedRequest {

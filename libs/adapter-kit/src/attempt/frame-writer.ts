@@ -1,9 +1,8 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { type ReportedUsage, type TokenUsage, wholeUsage } from '@gateway/chat';
-import type { ExecuteResponseSchema, UsageSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import type { ExecuteResponseSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import type { AnswerReader } from '../format-definition.ts';
-import { estimateOutputTokens } from './estimate-tokens.ts';
 import type { ExecuteResultInit } from './execute-result.ts';
+import { finalUsage, toUsageMessage, type UsageReport, usageSoFar } from './usage-report.ts';
 
 /** A response of Execute. */
 export type ExecuteFrame = Exclude<MessageInitShape<typeof ExecuteResponseSchema>, { readonly $typeName: string }>;
@@ -29,7 +28,7 @@ export class FrameWriter {
 
   /** Reports that the request was sent, with its minimum usage. */
   sent(answer: AnswerReader): ExecuteFrame {
-    return { sent: true, usage: toMessage(usageSoFar(answer, this.#inputEstimate)) };
+    return { sent: true, usage: toUsageMessage(usageSoFar(answer, this.#inputEstimate)) };
   }
 
   /** Usage, if it is due and no frame has contained it. */
@@ -83,7 +82,7 @@ export class FrameWriter {
     this.usageIsDue = false;
     this.#reported = usage;
     this.#hasProduced = produced;
-    return { usage: toMessage(usage), produced };
+    return { usage: toUsageMessage(usage), produced };
   }
 
   #headOnce({ head, answerId = '', answeringModel = '', createdAt = 0 }: AnswerReader): ExecuteFrame['head'] {
@@ -123,66 +122,4 @@ function takeFrom(answer: AnswerReader) {
  */
 export function hasProduced({ hasContent, producedCharacters, reasoning }: AnswerReader): boolean {
   return hasContent || producedCharacters > 0 || reasoning !== undefined;
-}
-
-function toMessage({ estimated, ...counts }: UsageReport): MessageInitShape<typeof UsageSchema> {
-  return {
-    inputTokens: BigInt(counts.inputTokens),
-    cachedTokens: BigInt(counts.cachedTokens),
-    cacheWrite5mTokens: BigInt(counts.cacheWrite5mTokens),
-    cacheWrite1hTokens: BigInt(counts.cacheWrite1hTokens),
-    outputTokens: BigInt(counts.outputTokens),
-    reasoningTokens: BigInt(counts.reasoningTokens),
-    estimated,
-  };
-}
-
-export interface UsageReport extends TokenUsage {
-  /** Parts of the input that were written to the provider's cache, none of them read from it. */
-  readonly cacheWrite5mTokens: number;
-  readonly cacheWrite1hTokens: number;
-  readonly estimated: boolean;
-}
-
-type Produced = Pick<AnswerReader, 'reportedUsage' | 'producedCharacters'>;
-
-/**
- * The usage of a successful answer: the provider's report, or an estimate of the parts that it did
- * not report.
- */
-export function finalUsage(answer: Produced, inputEstimate: number): UsageReport {
-  const usage = wholeUsage(answer.reportedUsage, answer.producedCharacters);
-  if (usage === undefined) return usageSoFar(answer, inputEstimate);
-  return { ...usage, ...cacheWritesOf(answer.reportedUsage, usage), estimated: false };
-}
-
-/**
- * The usage of an unfinished answer. Providers report output at the end, and some an initial count
- * at the start. Until the end the output is at least what was seen, and never known exactly.
- */
-export function usageSoFar({ reportedUsage, producedCharacters }: Produced, inputEstimate: number): UsageReport {
-  const inputTokens = reportedUsage?.inputTokens ?? inputEstimate;
-  const outputTokens = Math.max(reportedUsage?.outputTokens ?? 0, estimateOutputTokens(producedCharacters));
-  const cachedTokens = Math.min(reportedUsage?.cachedTokens ?? 0, inputTokens);
-  return {
-    inputTokens,
-    cachedTokens,
-    ...cacheWritesOf(reportedUsage, { inputTokens, cachedTokens }),
-    outputTokens,
-    reasoningTokens: Math.min(reportedUsage?.reasoningTokens ?? 0, outputTokens),
-    estimated: true,
-  };
-}
-
-/** Together with the cached tokens they are never more than the input. */
-function cacheWritesOf(
-  { cacheCreationTokens = 0, cacheCreation1hTokens = 0 }: Partial<ReportedUsage> = {},
-  { inputTokens, cachedTokens }: Pick<TokenUsage, 'inputTokens' | 'cachedTokens'>,
-) {
-  const cacheWrite1hTokens = Math.min(cacheCreation1hTokens, inputTokens - cachedTokens);
-  const rest = inputTokens - cachedTokens - cacheWrite1hTokens;
-  return {
-    cacheWrite5mTokens: Math.min(Math.max(cacheCreationTokens - cacheCreation1hTokens, 0), rest),
-    cacheWrite1hTokens,
-  };
 }

@@ -5,7 +5,7 @@ import type { AdapterContext } from '../adapter-context.ts';
 import type { ProviderAccount } from '../credentials/credential-cache.ts';
 import type { AnswerReader } from '../format-definition.ts';
 import type { GenAiCall, GenAiOperation } from '../metrics.ts';
-import type { UsageReport } from './frame-writer.ts';
+import type { UsageReport } from './usage-report.ts';
 
 /** The usage of an answer, and what its reader knows about it. */
 export interface AnswerFacts {
@@ -100,7 +100,7 @@ export class ProviderCalls implements Disposable {
    * @see https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/
    */
   #attributesOf({ usage, answer }: AnswerFacts): Attributes {
-    const { finishReason, answerId, answeringModel, reportedUsage } = answer;
+    const { finishReason, answerId, answeringModel } = answer;
     return {
       'gen_ai.response.id': answerId,
       // Providers may repeat a name that a client made up.
@@ -110,19 +110,19 @@ export class ProviderCalls implements Disposable {
         'gen_ai.usage.input_tokens': usage.inputTokens,
         'gen_ai.usage.output_tokens': usage.outputTokens,
         'gen_ai.usage.cache_read.input_tokens': usage.cachedTokens || undefined,
-        'gen_ai.usage.cache_creation.input_tokens': reportedUsage?.cacheCreationTokens || undefined,
+        'gen_ai.usage.cache_creation.input_tokens': cacheWritesOf(usage) || undefined,
         'gen_ai.usage.reasoning.output_tokens': usage.reasoningTokens || undefined,
       }),
     };
   }
 
-  #countTokens({ usage, answer }: AnswerFacts): void {
+  #countTokens({ usage }: AnswerFacts): void {
     const { genAi } = this.#context.metrics;
     const isReported = !usage.estimated;
     genAi.tokensUsed(this.#call, 'input', usage.inputTokens, isReported);
     genAi.tokensUsed(this.#call, 'output', usage.outputTokens, isReported);
     genAi.tokensUsed(this.#call, 'cache_read_input', usage.cachedTokens, isReported);
-    genAi.tokensUsed(this.#call, 'cache_creation_input', answer.reportedUsage?.cacheCreationTokens ?? 0, isReported);
+    genAi.tokensUsed(this.#call, 'cache_creation_input', cacheWritesOf(usage), isReported);
   }
 }
 
@@ -135,4 +135,8 @@ export function toErrorType(result: AttemptResult): string {
 
 function secondsSince(startedMs: number): number {
   return (monotonicMs() - startedMs) / 1_000;
+}
+
+function cacheWritesOf({ cacheWrite5mTokens, cacheWrite1hTokens }: UsageReport): number {
+  return cacheWrite5mTokens + cacheWrite1hTokens;
 }

@@ -16,6 +16,7 @@ import * as people from './20261127093000-people.ts';
 import * as alerts from './20261127120000-alerts.ts';
 import * as personConsole from './20261127160000-person-console.ts';
 import * as personGrants from './20261127210000-person-grants.ts';
+import * as pricedParts from './20261128120000-priced-parts.ts';
 import * as peopleWhoLeave from './20261128210000-people-who-leave.ts';
 
 /**
@@ -41,5 +42,6 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '20261127120000-alerts': alerts,
   '20261127160000-person-console': personConsole,
   '20261127210000-person-grants': personGrants,
+  '20261128120000-priced-parts': pricedParts,
   '20261128210000-people-who-leave': peopleWhoLeave,
 };

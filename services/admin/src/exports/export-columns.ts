@@ -1,4 +1,5 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
+import { unpricedIn } from '@gateway/prices';
 import { RequestEnding, type RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
 import type { UsagePage } from '../usage/usage-report.ts';
 
@@ -24,7 +25,7 @@ export const usageColumns: Columns<PricedRow> = {
   cached_tokens: ({ usage }) => usage.totals.cachedTokens,
   output_tokens: ({ usage }) => usage.totals.outputTokens,
   total_tokens: ({ usage: { totals } }) => totals.inputTokens + totals.outputTokens,
-  cost: ({ cost }) => (cost === undefined ? '' : decimal(cost.micros)),
+  cost: ({ cost }) => (cost === undefined || isUnpriced(cost) ? '' : decimal(cost.micros)),
   currency: ({ currency }) => currency,
   unpriced_tokens: ({ cost }) => cost?.unpricedTokens ?? '',
   cache_write_5m_tokens: ({ usage }) => usage.totals.cacheWrite5mTokens,
@@ -32,6 +33,7 @@ export const usageColumns: Columns<PricedRow> = {
   cost_computed_afterwards: ({ cost }) => (cost === undefined ? '' : decimal(cost.computedAfterwardsMicros)),
   group_id: ({ usage }) => usage.groupId ?? '',
   group_name: ({ groupName }) => groupName ?? '',
+  unpriced_calls: ({ cost }) => cost?.unpricedCalls ?? '',
 };
 
 /** A log entry with the label of its token. */
@@ -64,7 +66,21 @@ export const requestColumns: Columns<ListedRequest> = {
   cache_write_5m_tokens: ({ request }) => request.usage?.cacheWrite5mTokens ?? '',
   cache_write_1h_tokens: ({ request }) => request.usage?.cacheWrite1hTokens ?? '',
   cost: ({ request }) => (request.costMicros === undefined ? '' : decimal(request.costMicros)),
+  unpriced_tokens: ({ request }) => unpricedOf(request)?.tokens ?? '',
+  unpriced_calls: ({ request }) => unpricedOf(request)?.calls ?? '',
 };
+
+/** Nothing of a row has a price, which is not the same as free of charge. */
+function isUnpriced({ micros, unpricedTokens, unpricedCalls }: NonNullable<PricedRow['cost']>): boolean {
+  return micros === 0n && unpricedTokens + unpricedCalls > 0n;
+}
+
+/** What of a request had no price. Undefined if nothing of it was recorded. */
+function unpricedOf({ usage, costMicros }: RequestLogged) {
+  if (usage === undefined) return undefined;
+  if (usage.parts.length > 0) return unpricedIn(usage.parts);
+  return { tokens: costMicros === undefined ? usage.inputTokens + usage.outputTokens : 0n, calls: 0n };
+}
 
 /** Millionths as a decimal number, without rounding. */
 export function decimal(micros: bigint): string {

@@ -79,10 +79,18 @@ describe('an export of usage', () => {
       'content-disposition': 'attachment; filename=usage-2026-11-01-to-2026-11-20.csv',
     });
     const row =
-      '"2026-11-02","t","ci, ""nightly""","\'=cmd","gpt  ""5""","pool/a",1,9007199254740993,2,3,9007199254740996,"0.000002","EUR",0,4,1,"0.000002",,\r\n';
+      '"2026-11-02","t","ci, ""nightly""","\'=cmd","gpt  ""5""","pool/a",1,9007199254740993,2,3,9007199254740996,"0.000002","EUR",0,4,1,"0.000002",,,0\r\n';
     expect(await text(response)).toBe(
-      `day,token_id,token_label,provider,model,account_id,requests,input_tokens,cached_tokens,output_tokens,total_tokens,cost,currency,unpriced_tokens,cache_write_5m_tokens,cache_write_1h_tokens,cost_computed_afterwards,group_id,group_name\r\n${row}${row}`,
+      `day,token_id,token_label,provider,model,account_id,requests,input_tokens,cached_tokens,output_tokens,total_tokens,cost,currency,unpriced_tokens,cache_write_5m_tokens,cache_write_1h_tokens,cost_computed_afterwards,group_id,group_name,unpriced_calls\r\n${row}${row}`,
     );
+  });
+
+  it('has no cost of zero where nothing had a price', async () => {
+    const unpriced = { inputTokens: 5n, costed: { inputTokens: 5n }, unpricedTokens: 5n, unpricedCalls: 2n };
+    const rows = [{ provider: 'p', model: 'm', totals: unpriced }];
+    const { read } = await serve({ report: { reportUsage: () => ({ rows }) }, file: { currency: 'EUR', prices } });
+    const [line = ''] = (await read(`/export/usage?${days}&grouping=model&format=ndjson`)).split('\n');
+    expect(JSON.parse(line)).toMatchObject({ cost: '', unpriced_tokens: 5, unpriced_calls: 2 });
   });
 
   it('is NDJSON with every digit of a count', async () => {
@@ -241,7 +249,7 @@ describe('an export of requests', () => {
     const [head, first, second, end] = (await read(`/export/requests?${filter}`)).split('\r\n');
     expect(head).toMatch(/^received_at,request_id,client_request_id,token_id,token_label,/);
     expect(first).toBe(
-      '"2026-11-20T10:00:00.000Z","0-0","run-17","t","ci, ""nightly""","/v1/messages","\'@SUM(1)","pool/a pool/b","gpt-5.5-mini","failed",503,"pool_exhausted","true","false",7,0,0,1.5,20,4,0,"1.250000"',
+      '"2026-11-20T10:00:00.000Z","0-0","run-17","t","ci, ""nightly""","/v1/messages","\'@SUM(1)","pool/a pool/b","gpt-5.5-mini","failed",503,"pool_exhausted","true","false",7,0,0,1.5,20,4,0,"1.250000",0,0',
     );
     expect(second).toContain(',"1-0",');
     expect(end).toBe('');

@@ -41,6 +41,7 @@ export const focusColumns: Columns<PricedRow> = {
   x_CacheWrite1hTokens: ({ usage }) => usage.totals.cacheWrite1hTokens,
   x_OutputTokens: ({ usage }) => usage.totals.outputTokens,
   x_UnpricedTokens: ({ cost }) => cost?.unpricedTokens ?? 0n,
+  x_UnpricedCalls: ({ cost }) => cost?.unpricedCalls ?? 0n,
   x_CostComputedAfterwards: ({ cost }) => decimal(cost?.computedAfterwardsMicros ?? 0n),
 };
 

@@ -97,12 +97,12 @@ describe('a report of usage', () => {
       rows: [
         {
           usage: { tokenId: 'a', totals: { ...totals(1_000_005n), requests: 2n } },
-          cost: { micros: 2_000_000n, unpricedTokens: 5n, computedAfterwardsMicros: 2_000_000n },
+          cost: { micros: 2_000_000n, unpricedTokens: 5n, unpricedCalls: 0n, computedAfterwardsMicros: 2_000_000n },
           tokenLabel: 'ci',
         },
         {
           usage: { tokenId: 'b', totals: totals(250_000n) },
-          cost: { micros: 500_000n, unpricedTokens: 0n, computedAfterwardsMicros: 500_000n },
+          cost: { micros: 500_000n, unpricedTokens: 0n, unpricedCalls: 0n, computedAfterwardsMicros: 500_000n },
           tokenLabel: '',
         },
       ],
@@ -178,13 +178,21 @@ describe('a report of usage', () => {
         totals: { ...counts, inputTokens: 3_000n, costMicros: 100n, costed: { ...counts } },
       },
       { groupId: 'g', model: 'unpriced', totals: { inputTokens: 9n } },
+      // Served in a way that had no price: today's plain price is not its price.
+      {
+        ...{ groupId: 'g', model: 'gpt-6' },
+        totals: { ...counts, costed: { ...counts }, unpricedTokens: 1_010n, unpricedCalls: 3n },
+      },
     ]);
     const { rows } = await (await setUp({ report })).report({ grouping: UsageGrouping.GROUP });
     expect(rows).toMatchObject([
       {
-        usage: { groupId: 'g', totals: { cachedTokens: 1_200n, cacheWrite1hTokens: 300n } },
+        usage: { groupId: 'g', totals: { cachedTokens: 1_600n, cacheWrite1hTokens: 400n } },
         groupName: 'Research',
-        cost: { micros: 77n + 5n + 100n + 4_000n, unpricedTokens: 9n, computedAfterwardsMicros: 4_000n },
+        cost: {
+          ...{ micros: 77n + 5n + 100n + 4_000n, computedAfterwardsMicros: 4_000n },
+          ...{ unpricedTokens: 9n + 1_010n, unpricedCalls: 3n },
+        },
       },
     ]);
   });

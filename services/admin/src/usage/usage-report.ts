@@ -98,22 +98,28 @@ async function readPrices({ poolOperator }: ReportParts['peers'], signal: AbortS
   return new PriceBook(file);
 }
 
-/** What the ledger has, and the rest at the prices of today. */
+/**
+ * What the ledger has, and the rest at the prices of today. What had no price as it was served is not
+ * a part of the rest.
+ */
 function costOf(uses: readonly UsageReportRow[], prices: PriceBook): ReportedCost | undefined {
   const rest = uses.flatMap(({ model, totals }) => {
     return totals === undefined ? [] : [{ model, tokens: withoutCosted(totals) }];
   });
   const afterwards = prices.costOfSums(rest, localDayOf(epochMs()));
   if (afterwards === undefined) return undefined;
-  const frozen = uses.reduce((sum, { totals }) => sum + (totals?.costMicros ?? 0n), 0n);
+  const add = (name: 'costMicros' | 'unpricedTokens' | 'unpricedCalls') =>
+    uses.reduce((sum, { totals }) => sum + (totals?.[name] ?? 0n), 0n);
   return {
-    micros: frozen + afterwards.micros,
-    unpricedTokens: afterwards.unpricedTokens,
+    micros: add('costMicros') + afterwards.micros,
+    unpricedTokens: add('unpricedTokens') + afterwards.unpricedTokens,
+    unpricedCalls: add('unpricedCalls'),
     computedAfterwardsMicros: afterwards.micros,
   };
 }
 
 interface ReportedCost extends UseCost {
+  readonly unpricedCalls: bigint;
   readonly computedAfterwardsMicros: bigint;
 }
 

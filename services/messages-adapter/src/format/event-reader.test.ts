@@ -5,7 +5,8 @@ import { describe, expect, it } from 'vitest';
 import { answerCases } from './__fixtures__/golden-cases.ts';
 import type { ProviderBlock, ProviderDelta } from './__fixtures__/provider-events.ts';
 import { readerOptions } from './__fixtures__/replay.ts';
-import { EventReader, silentTypes, UsageReports } from './event-reader.ts';
+import { EventReader, silentTypes } from './event-reader.ts';
+import { UsageReports } from './usage-reports.ts';
 
 type EventType = (Anthropic.RawMessageStreamEvent | Anthropic.Beta.BetaRawMessageStreamEvent)['type'];
 type BlockType = (Anthropic.RawContentBlockStartEvent['content_block'] | ProviderBlock)['type'];

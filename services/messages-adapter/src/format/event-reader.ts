@@ -1,9 +1,10 @@
 import { brokenStream, ChatAnswerReader, type ChatReaderOptions, type ReasoningState } from '@gateway/adapter-kit';
-import { type ChatAnswer, type ReportedUsage, readTokenCount, toReportedUsage } from '@gateway/chat';
+import type { ChatAnswer, ReportedUsage } from '@gateway/chat';
 import { asArray, asCount, asObject, asString, type JsonObject } from '@gateway/json';
 import { AnswerWriter, mapFinishReason } from './answer-writer.ts';
 import { mapStreamError } from './map-upstream-error.ts';
 import { ThinkingBlocks } from './read-reasoning.ts';
+import { UsageReports } from './usage-reports.ts';
 
 /**
  * Reads the events of a Messages stream into a chat answer. It drops thinking, and blocks and
@@ -166,117 +167,3 @@ export const silentTypes = {
   ]),
   deltas: new Set(['signature_delta', 'citations_delta', 'compaction_delta']),
 } satisfies Record<string, ReadonlySet<string>>;
-
-/**
- * The usage that the events of one answer report. Their counts are totals: one that is lower than
- * an earlier one, or absent, changes nothing.
- */
-export class UsageReports {
-  #counts = countsIn(undefined);
-  /** The output reported at the start: it does not replace an unusable total. */
-  #firstOutput: Count;
-  /** Undefined before the first report. */
-  reported: ReportedUsage | undefined;
-
-  /** @param usage the usage at the start of an answer */
-  begin(usage: unknown): void {
-    const { output, ...report } = countsIn(usage);
-    this.#firstOutput = largestOf(this.#firstOutput, output);
-    this.#take({ ...report, output: undefined });
-  }
-
-  /** @param usage the usage in a later event, or in a whole message */
-  add(usage: unknown): void {
-    this.#take(countsIn(usage));
-  }
-
-  #take(report: Counts): void {
-    const known = this.#counts;
-    this.#counts = {
-      ...inputAfter(known, report),
-      output: largestOf(known.output, report.output),
-      thinking: largestOf(known.thinking, report.thinking),
-    };
-    const { output = this.#firstOutput } = this.#counts;
-    this.reported = toUsage({ ...this.#counts, output: Math.max(output ?? Number.NaN, this.#firstOutput || 0) });
-  }
-}
-
-/** Undefined: not reported. NaN: reported, but not a valid token count. */
-type Count = number | undefined;
-
-/** Input excludes cached tokens; output includes thinking. */
-type Counts = InputCounts & Readonly<Record<'output' | 'thinking', Count>>;
-/** `hour`: the part of the cache creation that is for an hour. */
-type InputCounts = Readonly<Record<'input' | 'cacheCreation' | 'hour' | 'cacheRead', Count>>;
-
-function countsIn(value: unknown): Counts {
-  const usage = asObject(value) ?? {};
-  const byLifetime = asObject(usage.cache_creation);
-  const [fiveMinutes, hour] = [
-    readCount(byLifetime?.ephemeral_5m_input_tokens),
-    readCount(byLifetime?.ephemeral_1h_input_tokens),
-  ];
-  const ofBoth = fiveMinutes === undefined && hour === undefined ? undefined : (fiveMinutes ?? 0) + (hour ?? 0);
-  return {
-    input: readCount(usage.input_tokens),
-    cacheCreation: readCount(usage.cache_creation_input_tokens) ?? ofBoth,
-    hour,
-    cacheRead: readCount(usage.cache_read_input_tokens),
-    output: readCount(usage.output_tokens),
-    thinking: readCount(asObject(usage.output_tokens_details)?.thinking_tokens),
-  };
-}
-
-function readCount(value: unknown): Count {
-  return value === undefined || value === null ? undefined : (readTokenCount(value) ?? Number.NaN);
-}
-
-/** The larger of the valid counts. */
-function largestOf(known: Count, later: Count): Count {
-  return known === undefined || Number.isNaN(known) ? (later ?? known) : Math.max(known, later || 0);
-}
-
-/**
- * The parts of the input. A later report may move tokens between parts, for instance when it is the
- * first to report cached ones: only the total must not decrease then. Once the total is known,
- * invalid counts change nothing.
- */
-function inputAfter(known: InputCounts, report: InputCounts): InputCounts {
-  const total = totalOf(known);
-  const later = Number.isNaN(total) ? report : usableOf(report);
-  const cached = {
-    cacheCreation: largestOf(known.cacheCreation, later.cacheCreation),
-    hour: largestOf(known.hour, later.hour),
-    cacheRead: largestOf(known.cacheRead, later.cacheRead),
-  };
-  if (!later.input) return { input: largestOf(known.input, later.input), ...cached };
-  const rest = total - (cached.cacheCreation ?? 0) - (cached.cacheRead ?? 0);
-  return { input: Math.max(later.input, rest || 0), ...cached };
-}
-
-function usableOf({ input, cacheCreation, hour, cacheRead }: InputCounts): InputCounts {
-  return {
-    input: input || undefined,
-    cacheCreation: cacheCreation || undefined,
-    hour: hour || undefined,
-    cacheRead: cacheRead || undefined,
-  };
-}
-
-/** NaN when one of the parts is unknown: the rest is not a total. */
-function totalOf({ input = Number.NaN, cacheCreation = 0, cacheRead = 0 }: InputCounts): number {
-  return input + cacheCreation + cacheRead;
-}
-
-/** Usage as chat counts it, with cached tokens included in the input. */
-function toUsage(counts: Counts): ReportedUsage | undefined {
-  const { cacheCreation, hour, cacheRead, output, thinking } = counts;
-  const [cachedTokens, reasoningTokens] = [readTokenCount(cacheRead), readTokenCount(thinking)];
-  const usage = toReportedUsage({ inputTokens: totalOf(counts), cachedTokens, outputTokens: output, reasoningTokens });
-  const created = readTokenCount(cacheCreation) ?? 0;
-  const created1h = Math.min(readTokenCount(hour) ?? 0, created);
-  return (
-    usage && { ...usage, cacheCreationTokens: created || undefined, cacheCreation1hTokens: created1h || undefined }
-  );
-}

@@ -11,9 +11,9 @@ import { reasoningDigest } from '@gateway/encrypted-reasoning';
 import { asArray, asObject, asString, type JsonObject, parseJson } from '@gateway/json';
 import { RelayBuffer, readEvent, type SseEvent } from '@gateway/sse';
 import { mapFinishReason } from './answer-writer.ts';
-import { UsageReports } from './event-reader.ts';
 import { mapStreamError } from './map-upstream-error.ts';
 import { ThinkingBlocks } from './read-reasoning.ts';
+import { UsageReports } from './usage-reports.ts';
 
 /**
  * Relays a stream of events unchanged, in whole events: no part of an `error` event may be sent,

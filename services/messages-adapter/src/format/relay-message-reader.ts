@@ -19,10 +19,10 @@ import {
   parseJson,
 } from '@gateway/json';
 import { mapFinishReason } from './answer-writer.ts';
-import { UsageReports } from './event-reader.ts';
 import { mapStreamError } from './map-upstream-error.ts';
 import { ThinkingBlocks } from './read-reasoning.ts';
 import { isToolCall, writtenByBlock } from './relay-answer-reader.ts';
+import { UsageReports } from './usage-reports.ts';
 
 /**
  * Relays a whole message byte for byte, once it is known to be one. It is parsed only for its id
@@ -158,8 +158,9 @@ class PassedMembers {
   });
   readonly #values = new Map<string, unknown>();
   /** The last bytes, and the offset at which they start. */
-  #tail: Buffer = Buffer.alloc(0);
+  #tail: Uint8Array[] = [];
   #tailStart = 0;
+  #tailBytes = 0;
   #membersRead = 0;
 
   /** False when the bytes are not JSON. */
@@ -169,10 +170,10 @@ class PassedMembers {
     } catch {
       return false;
     }
-    const tail = Buffer.concat([this.#tail, bytes]);
-    this.#readMembers(tail);
-    this.#tail = Buffer.from(tail.subarray(-maxMemberBytes));
-    this.#tailStart += tail.length - this.#tail.length;
+    this.#tail.push(bytes);
+    this.#tailBytes += bytes.length;
+    if (this.#scanner.members.length > this.#membersRead) this.#readMembers(Buffer.concat(this.#tail));
+    this.#forgetOldBytes();
     return true;
   }
 
@@ -198,6 +199,15 @@ class PassedMembers {
     return this.#values.get(key);
   }
 
+  #forgetOldBytes(): void {
+    for (let [oldest] = this.#tail; oldest !== undefined; [oldest] = this.#tail) {
+      if (this.#tailBytes - oldest.length < maxMemberBytes) return;
+      this.#tail.shift();
+      this.#tailBytes -= oldest.length;
+      this.#tailStart += oldest.length;
+    }
+  }
+
   #readMembers(bytes: Buffer): void {
     for (const { keyStart, keyEnd, valueStart, valueEnd } of this.#scanner.members.slice(this.#membersRead)) {
       this.#membersRead += 1;
@@ -209,4 +219,5 @@ class PassedMembers {
   }
 }
 
-const maxMemberBytes = 64 * 1024;
+/** A usage may list many passes. */
+const maxMemberBytes = 1024 * 1024;

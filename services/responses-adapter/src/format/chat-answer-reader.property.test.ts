@@ -15,16 +15,18 @@ const isLong = process.env.FAULTS === 'long';
 describe('any answer of the provider', () => {
   it('reaches the client whole, streamed and assembled, whichever events hold it and however they are framed', () => {
     fc.assert(
-      fc.property(anyAnswer, anyFraming, ({ events, wantsJson, expected, ...reported }, framing) => {
+      fc.property(anyAnswer, anyFraming, ({ events, wantsJson, expected, reportedUsage, ...seen }, framing) => {
         const { pieces, unknownEvents } = frameEvents(events, framing);
         const streamed = read(pieces, { wantsJson });
         expect(assemble(readStreamedAnswer(streamed.text))).toEqual(expected);
-        expect(streamed).toMatchObject({ ...reported, unknownEvents });
+        expect(streamed).toMatchObject({ ...seen, unknownEvents });
+        expect(ofTheAnswer(streamed)).toEqual(reportedUsage);
         expect(streamed.finished).toBe(expected.finishReason !== undefined);
         const assembled = read(pieces, { wantsJson, stream: false });
         if (streamed.finished) expect(readCompletion(assembled.text)).toEqual(expected);
         else expect(assembled.text).toBe('');
-        expect(assembled).toMatchObject({ ...reported, unknownEvents, finished: streamed.finished });
+        expect(assembled).toMatchObject({ ...seen, unknownEvents, finished: streamed.finished });
+        expect(assembled.reportedUsage).toEqual(streamed.reportedUsage);
       }),
       { numRuns: isLong ? 1_000 : 400 },
     );
@@ -125,3 +127,10 @@ function saysTheEnd(bytes: Uint8Array): boolean {
 }
 
 const ends: readonly unknown[] = ['response.completed', 'response.incomplete'];
+
+/** The counts of the answer itself; a search that it made is known even without them. */
+function ofTheAnswer({ reportedUsage }: ReturnType<typeof read>) {
+  if (reportedUsage?.inputTokens === undefined && reportedUsage?.outputTokens === undefined) return undefined;
+  const { billing: _, ...counts } = reportedUsage;
+  return counts;
+}

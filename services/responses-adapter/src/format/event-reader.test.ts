@@ -1,7 +1,8 @@
 import { type ChatAnswer, type FinishReason, maxTokenCount, type TokenUsage } from '@gateway/chat';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { convertUsage, EventReader } from './event-reader.ts';
+import { EventReader } from './event-reader.ts';
+import { convertUsage } from './usage-reports.ts';
 
 describe('EventReader', () => {
   it('conserves texts, refusals, calls and arguments, whichever events hold them', () => {
@@ -82,7 +83,10 @@ describe('convertUsage', () => {
       output_tokens_details: { reasoning_tokens: 40 },
       total_tokens: 150,
     };
-    expect(convertUsage(usage)).toEqual({ inputTokens: 100, cachedTokens: 64, outputTokens: 50, reasoningTokens: 40 });
+    expect(convertUsage(usage)).toEqual({
+      ...{ inputTokens: 100, cachedTokens: 64, outputTokens: 50, reasoningTokens: 40 },
+      ...{ cacheCreationTokens: 12, cacheCreation1hTokens: 0 },
+    });
   });
 
   it.each([null, undefined, {}, [], 'none', { input_tokens: '7' }, { output_tokens: 1e15 }, { input_tokens: -1 }])(

@@ -5,13 +5,14 @@ import {
   type QuotaWindow,
   type ReasoningState,
 } from '@gateway/adapter-kit';
-import { type ChatAnswer, type ReportedUsage, readTokenCount, toReportedUsage } from '@gateway/chat';
+import type { ChatAnswer, ReportedUsage } from '@gateway/chat';
 import { asArray, asCount, asObject, asString, type JsonObject } from '@gateway/json';
 import { CallWriter, type MessagePart, MessageWriter, mapFinishReason, readItem, readPart } from './answer-writer.ts';
 import { ItemKeys } from './item-keys.ts';
 import { mapStreamError } from './map-upstream-error.ts';
 import { EventQuotas } from './read-quotas.ts';
 import { ReasoningItems } from './read-reasoning.ts';
+import { UsageReports } from './usage-reports.ts';
 
 /**
  * Reads the events of one response into a chat answer. Streamed content is written at once; content
@@ -25,8 +26,7 @@ export class EventReader extends ChatAnswerReader {
   readonly #items = new ItemKeys(() => this.#calls.onNextItem());
   readonly #quotas: EventQuotas;
   readonly #reasoning = new ReasoningItems();
-  /** The provider's last report. */
-  reportedUsage: ReportedUsage | undefined;
+  readonly #usage = new UsageReports();
 
   constructor(answer: ChatAnswer, options: ChatReaderOptions) {
     super(answer, options);
@@ -34,6 +34,10 @@ export class EventReader extends ChatAnswerReader {
     this.#messages = new MessageWriter(answer, wantsJson);
     this.#calls = new CallWriter(answer);
     this.#quotas = new EventQuotas(nowMs);
+  }
+
+  get reportedUsage(): ReportedUsage | undefined {
+    return this.#usage.reported;
   }
 
   get quotas(): readonly QuotaWindow[] {
@@ -103,6 +107,7 @@ export class EventReader extends ChatAnswerReader {
 
   #onItemDone(json: JsonObject): void {
     const key = this.#items.of(json, 'done');
+    this.#usage.onItemDone(json.item);
     const item = readItem(json.item);
     if (item?.type === 'message') this.#messages.complete(key, item);
     if (item?.type === 'function_call') this.#calls.complete(key, item);
@@ -126,7 +131,7 @@ export class EventReader extends ChatAnswerReader {
   }
 
   #onResponseEnd({ status, response }: ResponseEnd): void {
-    this.reportedUsage = convertUsage(response.usage);
+    this.#usage.onResponse(response);
     this.answeringModel = asString(response.model);
     if (status === 'failed') return this.#onError(response);
     if (status === 'cancelled') return this.fail(brokenStream());
@@ -190,21 +195,6 @@ export function readIncompleteReason(response: JsonObject): string | undefined {
 }
 
 const endStatuses: readonly ResponseEnd['status'][] = ['completed', 'incomplete', 'failed', 'cancelled'];
-
-/**
- * Converts the provider's `usage`, whose input already includes cached tokens and whose output
- * includes reasoning tokens. Undefined when there is none (`null` until a response has ended, and
- * always on some backends).
- */
-export function convertUsage(value: unknown): ReportedUsage | undefined {
-  const usage = asObject(value);
-  return toReportedUsage({
-    inputTokens: readTokenCount(usage?.input_tokens),
-    cachedTokens: readTokenCount(asObject(usage?.input_tokens_details)?.cached_tokens),
-    outputTokens: readTokenCount(usage?.output_tokens),
-    reasoningTokens: readTokenCount(asObject(usage?.output_tokens_details)?.reasoning_tokens),
-  });
-}
 
 /**
  * Known events without content for a chat answer. An event that is neither here nor read is new: it

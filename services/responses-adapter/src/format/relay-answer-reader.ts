@@ -15,11 +15,12 @@ import { asArray, asCount, asNumber, asObject, asString, type JsonObject, parseJ
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { RelayBuffer, readEvent } from '@gateway/sse';
 import { mapFinishReason } from './answer-writer.ts';
-import { convertUsage, eventType, readIncompleteReason, readResponseEnd } from './event-reader.ts';
+import { eventType, readIncompleteReason, readResponseEnd } from './event-reader.ts';
 import { mapStreamError } from './map-upstream-error.ts';
 import { OutputItems } from './output-items.ts';
 import { EventQuotas } from './read-quotas.ts';
 import { ReasoningItems } from './read-reasoning.ts';
+import { UsageReports } from './usage-reports.ts';
 
 /** One event, raw and parsed. */
 interface RelayedEvent {
@@ -40,6 +41,7 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
   readonly #items = new OutputItems();
   readonly #produced = new ProducedCharacters();
   readonly #reasoning = new ReasoningItems();
+  readonly #usage = new UsageReports();
   readonly #quotas: EventQuotas;
   #providerHeaders: UpstreamHead['headers'] = {};
   /** The failure in an `error` event that may be the end. */
@@ -52,7 +54,6 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
   finishReason: FinishReason | undefined;
   answeringModel: string | undefined;
   hasContent = false;
-  reportedUsage: ReportedUsage | undefined;
 
   /** @param nowMs epoch milliseconds from which relative resets are counted */
   constructor({ nowMs, maxEventBytes }: Pick<ClientRequest, 'nowMs' | 'maxEventBytes'>) {
@@ -75,6 +76,10 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
         ...(turnState === undefined ? {} : { 'x-codex-turn-state': turnState }),
       },
     };
+  }
+
+  get reportedUsage(): ReportedUsage | undefined {
+    return this.#usage.reported;
   }
 
   get quotas(): readonly QuotaWindow[] {
@@ -154,6 +159,7 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
     this.#readNumber(json);
     if (type === 'response.output_item.done') {
       this.#items.add(data, json);
+      this.#usage.onItemDone(json.item);
       this.#hasToolCalls ||= clientCalls.has(asString(asObject(json.item)?.type) ?? '');
       this.encryptedReasoning = lastReasoningIn(Buffer.from(data), 'encrypted_content') ?? this.encryptedReasoning;
     }
@@ -169,7 +175,7 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
 
   #onResponseEnd({ bytes, json, type }: RelayedEvent): void {
     const { status, response } = readResponseEnd(json, type);
-    this.reportedUsage = convertUsage(response.usage) ?? this.reportedUsage;
+    this.#usage.onResponse(response);
     this.answeringModel = asString(response.model);
     this.#readIdentity(json);
     if (status === 'failed' || status === 'cancelled') {
@@ -219,6 +225,7 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
 
   #readIdentity(json: JsonObject): void {
     const response = asObject(json.response);
+    this.#usage.onResponse(response ?? {});
     this.answerId ??= asString(response?.id);
     this.createdAt ??= asNumber(response?.created_at);
     this.answeringModel ??= asString(response?.model);

@@ -21,6 +21,9 @@ const base: LedgerEntry = {
   cache_write_5m_tokens: 2,
   cache_write_1h_tokens: 1,
   cost_micros: null,
+  parts: null,
+  unpriced_tokens: 0,
+  unpriced_calls: 0,
 };
 
 const entries = fc.array(
@@ -32,6 +35,9 @@ const entries = fc.array(
     account_id: fc.constantFrom('', 'pool/a', 'pool/b'),
     group_id: fc.constantFrom('', 'g1', 'g2'),
     cost_micros: fc.option(fc.nat(1_000)),
+    parts: fc.option(fc.constant('[]')),
+    unpriced_tokens: fc.nat(1_000),
+    unpriced_calls: fc.nat(9),
     input_tokens: fc.nat(1_000),
     cached_tokens: fc.nat(100),
     output_tokens: fc.nat(1_000),
@@ -93,14 +99,22 @@ const keysOfParts = [
   ['group_id', 'g2'],
 ] as const;
 
-const tokenFields = ['input_tokens', 'cached_tokens', 'output_tokens', 'cache_write_5m_tokens'] as const;
+const tokenFields = [
+  'input_tokens',
+  'cached_tokens',
+  'output_tokens',
+  'cache_write_5m_tokens',
+  'unpriced_tokens',
+  'unpriced_calls',
+] as const;
 
 type Part = Pick<DailySum, (typeof tokenFields)[number] | 'cost_micros' | 'costed_input_tokens'>;
 
-/** An entry as part of a sum: only what has a cost counts as costed. */
+/** An entry as part of a sum: only what has a cost, or parts without one, counts as costed. */
 function asSum(entry: LedgerEntry): Part {
-  const { cost_micros } = entry;
-  const costed = cost_micros === null ? { costed_input_tokens: 0 } : { costed_input_tokens: entry.input_tokens };
+  const { cost_micros, parts } = entry;
+  const costed =
+    cost_micros === null && parts === null ? { costed_input_tokens: 0 } : { costed_input_tokens: entry.input_tokens };
   return { ...entry, cost_micros: cost_micros ?? 0, ...costed };
 }
 

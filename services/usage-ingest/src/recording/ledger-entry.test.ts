@@ -1,5 +1,6 @@
 import { create, fromBinary } from '@bufbuild/protobuf';
 import { TimestampSchema, timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { UsagePartSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { LedgerOutcome, type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -52,6 +53,9 @@ describe('an event', () => {
       cache_write_5m_tokens: 3,
       cache_write_1h_tokens: 1,
       cost_micros: 1_250_000,
+      parts: null,
+      unpriced_tokens: 0,
+      unpriced_calls: 0,
     });
   });
 
@@ -60,6 +64,37 @@ describe('an event', () => {
     expect(read({ costMicros: 2n ** 50n })).toMatchObject({ cost_micros: 2 ** 50 });
     const { costMicros: _, ...unpriced } = complete;
     expect(readEvent(create(UsageRecordedSchema, unpriced))).toMatchObject({ cost_micros: null });
+  });
+
+  it('has the parts that were priced by themselves, and what of them had no price', () => {
+    const calls = { tool: 'web_search', calls: 3n };
+    const parts = [
+      create(UsagePartSchema, { inputTokens: 5n, outputTokens: 2n, speed: 'fast', toolCalls: [calls] }),
+      create(UsagePartSchema, { kind: 'compaction', model: 'm', inputTokens: 7n, costMicros: 9n }),
+    ];
+    const entry = read({ parts });
+    expect(entry).toMatchObject({ unpriced_tokens: 7, unpriced_calls: 3 });
+    expect(typeof entry === 'object' && JSON.parse(entry.parts ?? '')).toEqual([
+      { inputTokens: '5', outputTokens: '2', speed: 'fast', toolCalls: [{ tool: 'web_search', calls: '3' }] },
+      { kind: 'compaction', model: 'm', inputTokens: '7', costMicros: '9' },
+    ]);
+    expect(read({})).toMatchObject({ parts: null, unpriced_tokens: 0, unpriced_calls: 0 });
+  });
+
+  it.each<[object, string]>([
+    [{ kind: 'a\0b' }, 'parts have a text that cannot be stored'],
+    [{ model: 'x'.repeat(513) }, 'parts have a text that cannot be stored'],
+    [{ toolCalls: [{ tool: '\ud800' }] }, 'parts have a text that cannot be stored'],
+    [{ inputTokens: -1n }, 'parts have what is not a number'],
+    [{ outputTokens: 2n ** 40n + 1n }, 'parts have what is not a number'],
+    [{ toolCalls: [{ calls: -1n }] }, 'parts have what is not a number'],
+    [{ costMicros: -1n }, 'parts have what is not a cost'],
+    [{ toolCalls: [{ costMicros: 2n ** 50n + 1n }] }, 'parts have what is not a cost'],
+  ])('with a part of %o can not be stored, and says why', (part, reason) => {
+    expect(read({ parts: [create(UsagePartSchema, part)] })).toBe(reason);
+    expect(read({ parts: Array.from({ length: 101 }, () => create(UsagePartSchema, part)) })).toBe(
+      'parts are too many',
+    );
   });
 
   it('may have any counts that adapters take', () => {

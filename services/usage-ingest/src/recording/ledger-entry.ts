@@ -1,5 +1,8 @@
+import { toJson } from '@bufbuild/protobuf';
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { plusSums, type StoredOutcome, summedColumns, type UsageEventsTable, type UsageSums } from '@gateway/database';
+import { unpricedIn } from '@gateway/prices';
+import { type UsagePart, UsagePartSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { LedgerOutcome, type UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { isLocalDay } from '@gateway/time';
 import type { Selectable } from 'kysely';
@@ -36,9 +39,10 @@ export interface RecordedBatch {
 export function readEvent(event: UsageRecorded): LedgerEntry | string {
   const outcome = outcomes[event.outcome];
   const admittedAtMs = event.admittedAt === undefined ? Number.NaN : timestampMs(event.admittedAt);
-  const problem = problemOf(event, admittedAtMs);
+  const problem = problemOf(event, admittedAtMs) ?? problemOfParts(event.parts);
   if (problem !== undefined) return problem;
   if (outcome === undefined) return 'outcome is unknown';
+  const unpriced = unpricedIn(event.parts);
   return {
     request_id: event.requestId,
     token_id: event.tokenId,
@@ -58,6 +62,9 @@ export function readEvent(event: UsageRecorded): LedgerEntry | string {
     account_id: event.accountId,
     group_id: event.groupId,
     cost_micros: event.costMicros === undefined ? null : Number(event.costMicros),
+    parts: event.parts.length === 0 ? null : JSON.stringify(event.parts.map((part) => toJson(UsagePartSchema, part))),
+    unpriced_tokens: Number(unpriced.tokens),
+    unpriced_calls: Number(unpriced.calls),
   };
 }
 
@@ -107,7 +114,8 @@ export function plus(sum: DailySum, other: DailySum, sign: 1 | -1 = 1): DailySum
 function sumOfOne(entry: LedgerEntry): DailySum {
   const { token_id, local_day, provider, model, account_id, group_id, cost_micros } = entry;
   const { input_tokens, cached_tokens, cache_write_5m_tokens, cache_write_1h_tokens, output_tokens } = entry;
-  const isCosted = cost_micros !== null;
+  // What had no price as it was served keeps none: the usual price of today would be wrong for it.
+  const isCosted = cost_micros !== null || entry.parts !== null;
   return {
     ...{ token_id, local_day, provider, model, account_id, group_id },
     requests: provider !== '' && entry.outcome !== 'lost' && entry.outcome !== 'given_up' ? 1 : 0,
@@ -118,6 +126,7 @@ function sumOfOne(entry: LedgerEntry): DailySum {
     costed_cache_write_5m_tokens: isCosted ? cache_write_5m_tokens : 0,
     costed_cache_write_1h_tokens: isCosted ? cache_write_1h_tokens : 0,
     costed_output_tokens: isCosted ? output_tokens : 0,
+    ...{ unpriced_tokens: entry.unpriced_tokens, unpriced_calls: entry.unpriced_calls },
   };
 }
 
@@ -137,10 +146,26 @@ function problemOf(event: UsageRecorded, admittedAtMs: number): string | undefin
   if (text !== undefined) return `${text} is a text that cannot be stored`;
   if (!isLocalDay(event.localDay)) return 'localDay is not a day';
   if (!Number.isSafeInteger(admittedAtMs) || admittedAtMs < 0) return 'admittedAt is not a time';
-  const count = countFields.find((name) => event[name] < 0n || event[name] > maxTokens);
+  const count = countFields.find((name) => !isCount(event[name]));
   if (count !== undefined) return `${count} is not a number of tokens`;
-  const { costMicros = 0n } = event;
-  return costMicros < 0n || costMicros > maxCostMicros ? 'costMicros is not a cost' : undefined;
+  return isCost(event.costMicros) ? undefined : 'costMicros is not a cost';
+}
+
+function problemOfParts(parts: readonly UsagePart[]): string | undefined {
+  if (parts.length > maxParts) return 'parts are too many';
+  const calls = parts.flatMap(({ toolCalls }) => toolCalls);
+  const texts = parts.flatMap(({ kind, model, ...served }) => [
+    kind,
+    model,
+    ...servedFields.map((name) => served[name]),
+  ]);
+  if (![...texts, ...calls.map(({ tool }) => tool)].every(isStorableText))
+    return 'parts have a text that cannot be stored';
+  const counts = parts.flatMap((part) => countsOfPart.map((name) => part[name]));
+  if (![...counts, ...calls.map((each) => each.calls)].every(isCount)) return 'parts have what is not a number';
+  return [...parts, ...calls].every(({ costMicros }) => isCost(costMicros))
+    ? undefined
+    : 'parts have what is not a cost';
 }
 
 const textFields = ['requestId', 'tokenId', 'endpoint', 'provider', 'model', 'accountId', 'groupId'] as const;
@@ -152,6 +177,10 @@ const countFields = [
   'outputTokens',
   'reasoningTokens',
 ] as const;
+const servedFields = ['serviceTier', 'speed', 'geography'] as const;
+const countsOfPart = countFields.filter((name) => name !== 'reasoningTokens');
+/** More than an edge sends. */
+const maxParts = 100;
 const maxTextLength = 512;
 /** The highest token count that adapters accept, which is more than any request can use. */
 const maxTokens = 2n ** 40n;
@@ -161,4 +190,12 @@ const maxCostMicros = 2n ** 50n;
 /** Postgres does not accept NUL in a text. */
 function isStorableText(text: string): boolean {
   return text.length <= maxTextLength && !text.includes('\0') && text.isWellFormed();
+}
+
+function isCount(count: bigint): boolean {
+  return count >= 0n && count <= maxTokens;
+}
+
+function isCost(micros = 0n): boolean {
+  return micros >= 0n && micros <= maxCostMicros;
 }

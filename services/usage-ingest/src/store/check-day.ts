@@ -105,9 +105,11 @@ async function sumsOfSlice(snapshot: Kysely<Database>, localDay: string, after: 
       'group_id',
       sql<number>`cast(sum(${answered}) as bigint)`.as('requests'),
       sql<number>`cast(coalesce(sum(cost_micros), 0) as bigint)`.as('cost_micros'),
-      ...tokenColumns.map((column) => sql<number>`cast(sum(${sql.ref(column)}) as bigint)`.as(column)),
+      ...([...tokenColumns, 'unpriced_tokens', 'unpriced_calls'] as const).map((column) =>
+        sql<number>`cast(sum(${sql.ref(column)}) as bigint)`.as(column),
+      ),
       ...tokenColumns.map((column) => {
-        const costed = sql`case when cost_micros is null then 0 else ${sql.ref(column)} end`;
+        const costed = sql`case when cost_micros is null and parts is null then 0 else ${sql.ref(column)} end`;
         return sql<number>`cast(sum(${costed}) as bigint)`.as(`costed_${column}` as const);
       }),
     ])

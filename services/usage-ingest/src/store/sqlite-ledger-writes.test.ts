@@ -26,6 +26,9 @@ const entry: Required<LedgerEntry> = {
   cache_write_5m_tokens: 7,
   cache_write_1h_tokens: 8,
   cost_micros: 9,
+  parts: '[{}]',
+  unpriced_tokens: 10,
+  unpriced_calls: 11,
 };
 
 const log: Required<RequestLogTable> = {
@@ -61,7 +64,8 @@ describe('storing in SQLite', () => {
     const writes = { cache_write_5m_tokens: 7, cache_write_1h_tokens: 8 };
     const counts = Object.entries({ ...tokens, ...writes });
     const costed = Object.fromEntries(counts.map(([column, count]) => [`costed_${column}`, count]));
-    const sums = { requests: 1, ...tokens, ...writes, cost_micros: 9, ...costed };
+    const unpriced = { unpriced_tokens: 10, unpriced_calls: 11 };
+    const sums = { requests: 1, ...tokens, ...writes, cost_micros: 9, ...costed, ...unpriced };
     const total = { token_id, local_day, provider, model, ...sums };
     expect(await storedIn('usage_daily')).toEqual([total]);
     expect(await storedIn('usage_daily_by_account')).toEqual([{ ...total, account_id }]);

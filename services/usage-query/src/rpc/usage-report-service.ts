@@ -1,7 +1,8 @@
-import type { MessageInitShape } from '@bufbuild/protobuf';
+import { fromJson, type JsonValue, type MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { GatewayDatabase, UsageEventsTable } from '@gateway/database';
 import { GatewayError } from '@gateway/errors';
+import { type UsagePart, UsagePartSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import type { UsageReportService } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { LedgerOutcome, type UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import type { Handlers } from '@gateway/rpc';
@@ -94,7 +95,13 @@ function toRecordedMessage(row: Selectable<UsageEventsTable>): MessageInitShape<
     cacheWrite5mTokens: BigInt(row.cache_write_5m_tokens),
     cacheWrite1hTokens: BigInt(row.cache_write_1h_tokens),
     ...(row.cost_micros !== null && { costMicros: BigInt(row.cost_micros) }),
+    parts: partsIn(row.parts),
   };
+}
+
+function partsIn(text: string | null): UsagePart[] {
+  const parts: JsonValue[] = text === null ? [] : JSON.parse(text);
+  return parts.map((part) => fromJson(UsagePartSchema, part, { ignoreUnknownFields: true }));
 }
 
 const outcomes: Readonly<Record<UsageEventsTable['outcome'], LedgerOutcome>> = {

@@ -15,7 +15,7 @@ export function readAnswerCases(folder: string): readonly AnswerCase[] {
   return casesIn(folder, answerCase).map(({ topic, stream, usage, ...answer }) => ({
     ...answer,
     stream: readFileSync(join(folder, topic, `${stream}.sse`)),
-    ...(usage !== undefined && { usage: { ...notReported, ...usage } }),
+    ...(usage !== undefined && { usage: usageOf(usage) }),
   }));
 }
 
@@ -57,6 +57,8 @@ const answerCase = z.strictObject({
       cachedTokens: z.int(),
       reasoningTokens: z.int(),
       cacheCreationTokens: count,
+      /** The provider's tools that were called, each once. */
+      toolCalls: z.array(z.string()).optional(),
     })
     .optional(),
   unknownEvents: count,
@@ -73,6 +75,13 @@ const requestCase = z.strictObject({
     z.record(z.string(), z.unknown()),
   ]),
 });
+
+function usageOf({ toolCalls = [], ...counts }: NonNullable<z.output<typeof answerCase>['usage']>): ReportedUsage {
+  const calls = toolCalls.map((tool) => ({ tool, calls: 1 }));
+  const served = { model: '', serviceTier: '', speed: '', geography: '' };
+  const billing = { ...served, toolCalls: calls, passes: [], isIncomplete: false };
+  return { ...notReported, ...counts, ...(calls.length > 0 && { billing }) };
+}
 
 /** What a folder's files list, with the topic that a file is named by. */
 function casesIn<Case extends object>(folder: string, schema: z.ZodType<Case>) {

@@ -31,6 +31,7 @@ function row(usage: object, seed: number, { compare, share = 1 }: { compare: boo
   const costOf = (micros: bigint) => ({
     micros,
     unpricedTokens: seed % 5 === 0 ? 12_000n : 0n,
+    unpricedCalls: seed % 7 === 0 ? 3n : 0n,
     computedAfterwardsMicros: seed % 7 === 0 ? micros / 4n : 0n,
   });
   return create(UsageRowSchema, {

@@ -9,6 +9,9 @@ import {
   verdictText,
   type Wording,
 } from '@gateway/presentation/request-text';
+import { partTexts } from '@gateway/presentation/usage-parts';
+import { unpricedIn } from '@gateway/prices';
+import type { UsagePart } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import {
   CancelReason,
@@ -53,6 +56,7 @@ export function ledgerText(request: UsageRecorded): string {
     account: accountId,
     outcome: enumWord(LedgerOutcome, outcome),
     tokens: tokensText(request),
+    ...costFacts(request.costMicros, request.parts),
   });
 }
 
@@ -90,10 +94,24 @@ function headText(request: RequestLogged, tokenLabel: string, loggedAt: Timestam
     model: model || noModelText(request),
     ended: endingCell(request),
     tokens: usage === undefined ? 'none recorded' : tokensText(usage),
-    cost:
-      costMicros === undefined ? '' : `${(Number(costMicros) / 1_000_000).toFixed(6)} in the currency of the prices`,
+    ...costFacts(costMicros, usage?.parts),
     times: timesText(request, loggedAt),
   });
+}
+
+/** What a request cost, and its parts if they were priced by themselves. */
+function costFacts(costMicros: bigint | undefined, parts: readonly UsagePart[] = []) {
+  const money = (micros: bigint) => (Number(micros) / 1_000_000).toFixed(6);
+  const unpriced = unpricedIn(parts);
+  const without = [
+    ...(unpriced.tokens === 0n ? [] : [`${unpriced.tokens} tokens`]),
+    ...(unpriced.calls === 0n ? [] : [`${unpriced.calls} tool calls`]),
+  ].join(' and ');
+  const cost = costMicros === undefined ? '' : `${money(costMicros)} in the currency of the prices`;
+  return {
+    cost: [cost, without && `${without} without a price`].filter((text) => text !== '').join(' + '),
+    parts: partTexts(parts, { count: String, money }).join('; '),
+  };
 }
 
 /** "1200 in (1000 cached, 100 written to a cache), 80 out (20 reasoning)" */

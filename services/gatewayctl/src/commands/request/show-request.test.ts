@@ -1,4 +1,5 @@
 import { create } from '@bufbuild/protobuf';
+import { UsagePartSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { LimitName } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import {
@@ -36,6 +37,26 @@ describe('gatewayctl request', () => {
     );
     expect(text).toContain(
       '2. Sent to responses/team-b (as the only eligible account). The provider answered. The gateway resent it without the feature that the provider rejected (encrypted_reasoning). Skipped: 4 of responses for gpt-5.5: cooling after 429.',
+    );
+  });
+
+  it('shows the parts of its cost, and what of it has no price', async () => {
+    const request = movedRequest();
+    const toolCalls = [
+      { tool: 'web_search', calls: 3n, costMicros: 30_000n },
+      { tool: 'web_fetch', calls: 2n },
+    ];
+    const parts = [
+      { inputTokens: 23_000n, outputTokens: 1_000n, costMicros: 70_000n, toolCalls },
+      { kind: 'compaction', model: 'm', speed: 'fast', inputTokens: 180_000n, outputTokens: 3_500n },
+    ].map((part) => create(UsagePartSchema, part));
+    if (request.usage !== undefined) request.usage.parts = parts;
+    const text = await textOf(request);
+    expect(text).toMatch(
+      /cost +1\.250000 in the currency of the prices \+ 183500 tokens and 2 tool calls without a price/,
+    );
+    expect(text).toMatch(
+      /parts +answer: 23000 in, 1000 out, 0\.070000; web_search: 3 calls, 0\.030000; web_fetch: 2 calls, no price; compaction by m \(fast\): 180000 in, 3500 out, no price/,
     );
   });
 

@@ -101,6 +101,8 @@ const compared: Readonly<Record<string, (totals: UsageTotals | undefined) => big
   'cache writes of 5 minutes with a cost': (totals) => totals?.costed?.cacheWrite5mTokens,
   'cache writes of 1 hour with a cost': (totals) => totals?.costed?.cacheWrite1hTokens,
   'output with a cost': (totals) => totals?.costed?.outputTokens,
+  'tokens without a price': (totals) => totals?.unpricedTokens,
+  'tool calls without a price': (totals) => totals?.unpricedCalls,
 };
 
 function counterText({ tokenId, groupId, counterTokens, ledgerTokens }: CounterDifference): string {

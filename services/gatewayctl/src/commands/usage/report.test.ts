@@ -50,13 +50,14 @@ describe('gatewayctl usage report', () => {
   it('has costs if there are prices, and lists models without one', async () => {
     const rows = [
       { usage: { model: 'm', provider: 'a', totals: totals(1n) }, cost: { micros: 1_500_000n } },
-      { usage: { model: 'n', provider: 'a', totals: totals(1n) }, cost: { unpricedTokens: 15n } },
+      { usage: { model: 'n', provider: 'a', totals: totals(1n) }, cost: { unpricedTokens: 15n, unpricedCalls: 2n } },
     ];
     const { lines } = await commandLine({ rows, currency: 'EUR' }).line.run('usage', 'report', '--by', 'model');
     expect(lines[0]).toMatch(/^provider +model .* cost$/);
     expect(lines[1]).toMatch(/1\.50 EUR$/);
-    expect(lines[2]).toMatch(/0\.00 EUR \+ 15 tokens without a price$/);
-    expect(lines[3]).toMatch(/^total .* 1\.50 EUR \+ 15 tokens without a price$/);
+    expect(lines[2]).toMatch(/ 15 tokens and 2 tool calls without a price$/);
+    expect(lines[2]).not.toContain('0.00');
+    expect(lines[3]).toMatch(/^total .* 1\.50 EUR \+ 15 tokens and 2 tool calls without a price$/);
   });
 
   it('says how much of a cost was computed afterwards, and groups by group', async () => {

@@ -106,7 +106,7 @@ function addTo(total: UsageRow, row: UsageRow): void {
     add(name, total.usage?.totals, row.usage?.totals);
     add(name, total.before, row.before);
   }
-  for (const name of ['micros', 'unpricedTokens', 'computedAfterwardsMicros'] as const) {
+  for (const name of ['micros', 'unpricedTokens', 'unpricedCalls', 'computedAfterwardsMicros'] as const) {
     add(name, total.cost, row.cost);
     add(name, total.costBefore, row.costBefore);
   }
@@ -146,5 +146,12 @@ function costText(cost: UsageRow['cost'], currency: string): string {
   const afterwards = cost.computedAfterwardsMicros;
   const note = afterwards === 0n ? '' : ` (${moneyText(afterwards, currency)} computed afterwards)`;
   const money = `${moneyText(cost.micros, currency)}${note}`;
-  return cost.unpricedTokens === 0n ? money : `${money} + ${cost.unpricedTokens} tokens without a price`;
+  const unpriced = [
+    ...(cost.unpricedTokens === 0n ? [] : [`${cost.unpricedTokens} tokens`]),
+    ...(cost.unpricedCalls === 0n ? [] : [`${cost.unpricedCalls} tool calls`]),
+  ];
+  if (unpriced.length === 0) return money;
+  // Nothing that has a price: that is not free of charge.
+  const known = cost.micros === 0n ? '' : `${money} + `;
+  return `${known}${unpriced.join(' and ')} without a price`;
 }

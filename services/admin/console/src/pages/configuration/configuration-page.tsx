@@ -1,5 +1,6 @@
 import { useQuery } from '@connectrpc/connect-query';
 import { formatCount, formatMoney } from '@gateway/presentation';
+import { servedText } from '@gateway/presentation/usage-parts';
 import { ConfigurationService } from '@gateway/proto/admin/v1/configuration_service_pb.js';
 import { Role } from '@gateway/proto/admin/v1/operator_service_pb.js';
 import type { ClassSummary, GatewayFile, ModelPrice } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
@@ -73,15 +74,20 @@ function FilePanel({ file: { path, text, loadedAt, problems } }: { readonly file
   );
 }
 
-function Catalog({ file: { classes, prices, currency } }: { readonly file: GatewayFile }) {
+function Catalog({ file: { classes, prices, specialPrices, currency } }: { readonly file: GatewayFile }) {
   const price = (micros: bigint) => formatMoney(micros, currency);
   const priceColumns: readonly Column<ModelPrice>[] = [
     { label: 'Model', names: true, render: ({ model }) => <code>{model}</code> },
+    { label: 'Served', render: (given) => servedText(given) || 'by default' },
     { label: 'Input', align: 'end', render: ({ inputMicros }) => price(inputMicros) },
     { label: 'Cached input', align: 'end', render: ({ cachedInputMicros }) => price(cachedInputMicros) },
-    { label: 'Cache write, 5 min', align: 'end', render: ({ cacheWrite5mMicros }) => price(cacheWrite5mMicros) },
-    { label: 'Cache write, 1 h', align: 'end', render: ({ cacheWrite1hMicros }) => price(cacheWrite1hMicros) },
+    { label: 'Cache write, shorter', align: 'end', render: ({ cacheWrite5mMicros }) => price(cacheWrite5mMicros) },
+    { label: 'Cache write, longer', align: 'end', render: ({ cacheWrite1hMicros }) => price(cacheWrite1hMicros) },
     { label: 'Output', align: 'end', render: ({ outputMicros }) => price(outputMicros) },
+    {
+      label: 'Tool calls',
+      render: ({ toolFees }) => toolFees.map(({ tool, micros }) => `${tool} ${price(micros)}`).join(', ') || '–',
+    },
     { label: 'From', render: ({ fromDay }) => fromDay || 'always' },
     {
       label: 'Large requests',
@@ -103,8 +109,8 @@ function Catalog({ file: { classes, prices, currency } }: { readonly file: Gatew
         <Table
           caption="Model prices"
           columns={priceColumns}
-          rows={prices}
-          keyOf={({ model, fromDay }) => `${model} ${fromDay}`}
+          rows={[...prices, ...specialPrices]}
+          keyOf={(given) => `${given.model} ${given.fromDay} ${servedText(given)}`}
           empty={<Empty title="No prices">Set prices in gateway.yaml to see what usage costs.</Empty>}
         />
       </Panel>

@@ -1,5 +1,5 @@
 import { useQuery } from '@connectrpc/connect-query';
-import { formatCount, formatCountOf, formatMoney } from '@gateway/presentation';
+import { formatCount, formatCountOf } from '@gateway/presentation';
 import { type GetMyUsageResponse, type UsageRow, UsageService } from '@gateway/proto/admin/v1/usage_service_pb.js';
 import { TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import type { UsagePeriod } from '@gateway/proto/usage/v1/usage_service_pb.js';
@@ -10,7 +10,7 @@ import { DayTime, localDayOf, Time } from '../../ui/time.tsx';
 import { BudgetMeter } from '../groups/budget.tsx';
 import { ForecastLine } from '../pools/forecast-line.tsx';
 import { LimitMeters, TokenLimits } from '../tokens/token-limits.tsx';
-import { costNote, measuresOf, sumOf, tokensOf } from '../usage/measures.ts';
+import { costNote, costText, measuresOf, sumOf, tokensOf } from '../usage/measures.ts';
 import { UsageChart } from '../usage/usage-chart.tsx';
 import { addDays } from '../usage/usage-period.ts';
 import { MyTokens } from './my-tokens.tsx';
@@ -101,11 +101,7 @@ function Month({ days, currency }: { readonly days: readonly UsageRow[]; readonl
   return (
     <Panel
       title="Tokens, last 30 days"
-      aside={
-        currency === ''
-          ? undefined
-          : `Cost: ${formatMoney(sums.costMicros, currency)}${note === undefined ? '' : ` (${note})`}`
-      }
+      aside={currency === '' ? undefined : `Cost: ${costText(sums, currency)}${note === undefined ? '' : ` (${note})`}`}
       wide
     >
       <UsageChart period={{ firstDay: addDays(lastDay, -29), lastDay }} rows={days} measure={measure} compare={false} />

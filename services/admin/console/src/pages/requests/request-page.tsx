@@ -9,7 +9,8 @@ import {
   noUsageText,
   verdictText,
 } from '@gateway/presentation';
-import { PriceBook } from '@gateway/prices';
+import { partTexts } from '@gateway/presentation/usage-parts';
+import { PriceBook, unpricedIn } from '@gateway/prices';
 import { ConfigurationService } from '@gateway/proto/admin/v1/configuration_service_pb.js';
 import type { GetRequestResponse } from '@gateway/proto/admin/v1/request_service_pb.js';
 import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
@@ -168,10 +169,13 @@ function UsagePanel({
       </Panel>
     );
   }
-  const { prices = [], currency = '' } = configuration.data?.file ?? {};
+  const { prices = [], specialPrices = [], currency = '' } = configuration.data?.file ?? {};
   const model = recorded?.model || (request?.attempts.at(-1)?.model ?? '');
   const frozen = recorded === undefined ? request?.costMicros : recorded.costMicros;
-  const cost = frozen ?? new PriceBook({ currency, prices }).costOf(model, used, localDayOf(Date.now()));
+  const book = new PriceBook({ currency, prices, specialPrices });
+  const unpriced = unpricedIn(used.parts);
+  // The usual price of today is not that of what was served otherwise.
+  const cost = frozen ?? (used.parts.length > 0 ? undefined : book.costOf(model, used, localDayOf(Date.now())));
   return (
     <Panel
       title="Usage"
@@ -202,7 +206,14 @@ function UsagePanel({
               {frozen === undefined && <span className="faint"> computed afterwards, at today's prices</span>}
             </>
           )}
+          {unpriced.tokens > 0n && `, ${formatCountOf(unpriced.tokens, 'token')} without a price`}
+          {unpriced.calls > 0n && `, ${formatCountOf(unpriced.calls, 'tool call')} without a price`}
         </Fact>
+        {used.parts.length > 0 && (
+          <Fact name="Parts">
+            {partTexts(used.parts, { count: formatCount, money: (micros) => formatMoney(micros, currency) }).join('; ')}
+          </Fact>
+        )}
         {recorded !== undefined && (
           <>
             <Fact name="Ledger outcome">{outcomes[recorded.outcome]}</Fact>

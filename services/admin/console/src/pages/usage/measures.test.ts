@@ -1,7 +1,7 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { UsageRowSchema } from '@gateway/proto/admin/v1/usage_service_pb.js';
 import { describe, expect, it } from 'vitest';
-import { changeText, costNote, measuresOf, sumOf } from './measures.ts';
+import { changeText, costNote, costText, measuresOf, sumOf } from './measures.ts';
 
 const row = (init: MessageInitShape<typeof UsageRowSchema>) => create(UsageRowSchema, init);
 
@@ -34,17 +34,28 @@ describe('measures of usage', () => {
       outputTokens: 4,
       costMicros: 11,
       unpricedTokens: 3,
+      unpricedCalls: 0,
       computedAfterwardsMicros: 4,
     });
     expect(sumOf(rows, 'before')).toMatchObject({ requests: 1, inputTokens: 0, costMicros: 0 });
   });
 
   it('say what is missing in a cost, and what was computed afterwards', () => {
-    const note = (unpricedTokens: number, computedAfterwardsMicros: number) =>
-      costNote({ unpricedTokens, computedAfterwardsMicros }, 'EUR');
+    const note = (unpricedTokens: number, computedAfterwardsMicros: number, unpricedCalls = 0) =>
+      costNote({ unpricedTokens, unpricedCalls, computedAfterwardsMicros }, 'EUR');
     expect(note(0, 0)).toBeUndefined();
     expect(note(3, 0)).toBe('excludes 3 tokens without a price');
+    expect(note(0, 0, 1)).toBe('excludes 1 tool call without a price');
+    expect(note(3, 0, 2)).toBe('excludes 3 tokens and 2 tool calls without a price');
     expect(note(1, 1_250_000)).toBe("excludes 1 token without a price; €1.25 computed afterwards, at today's prices");
+  });
+
+  it('have a cost in money, or none if nothing has a price', () => {
+    const none = { costMicros: 0, unpricedTokens: 0, unpricedCalls: 0, computedAfterwardsMicros: 0 };
+    const texts = [none, { ...none, unpricedTokens: 3 }, { ...none, costMicros: 1_250_000, unpricedCalls: 1 }].map(
+      (facts) => costText(facts, 'EUR'),
+    );
+    expect(texts).toEqual(['€0.00', 'no price', '€1.25']);
   });
 
   it('are compared', () => {

@@ -36,12 +36,26 @@ export function cacheWritesOf(totals: UsageTotals | undefined): bigint {
   return totals === undefined ? 0n : totals.cacheWrite5mTokens + totals.cacheWrite1hTokens;
 }
 
+/** A cost, or that nothing of it has a price, which is not the same as free of charge. */
+export function costText({ costMicros, unpricedTokens, unpricedCalls }: CostFacts, currency: string): string {
+  const isUnpriced = costMicros === 0 && unpricedTokens + unpricedCalls > 0;
+  return isUnpriced ? 'no price' : formatMoney(costMicros, currency);
+}
+
+type CostFacts = Readonly<
+  Record<'costMicros' | 'unpricedTokens' | 'unpricedCalls' | 'computedAfterwardsMicros', number>
+>;
+
 /** What a reader must know about a cost. Undefined: nothing. */
 export function costNote(
-  { unpricedTokens, computedAfterwardsMicros }: Readonly<Record<'unpricedTokens' | 'computedAfterwardsMicros', number>>,
+  { unpricedTokens, unpricedCalls, computedAfterwardsMicros }: Omit<CostFacts, 'costMicros'>,
   currency: string,
 ): string | undefined {
-  const unpriced = unpricedTokens > 0 && `excludes ${formatCountOf(unpricedTokens, 'token')} without a price`;
+  const without = [
+    unpricedTokens > 0 && formatCountOf(unpricedTokens, 'token'),
+    unpricedCalls > 0 && formatCountOf(unpricedCalls, 'tool call'),
+  ].filter((text) => text !== false);
+  const unpriced = without.length > 0 && `excludes ${without.join(' and ')} without a price`;
   const afterwards =
     computedAfterwardsMicros > 0 &&
     `${formatMoney(computedAfterwardsMicros, currency)} computed afterwards, at today's prices`;
@@ -64,6 +78,7 @@ export function sumOf(rows: readonly UsageRow[], when: 'now' | 'before' = 'now')
     outputTokens: add(({ totals }) => totals?.outputTokens),
     costMicros: add(({ cost }) => cost?.micros),
     unpricedTokens: add(({ cost }) => cost?.unpricedTokens),
+    unpricedCalls: add(({ cost }) => cost?.unpricedCalls),
     computedAfterwardsMicros: add(({ cost }) => cost?.computedAfterwardsMicros),
   };
 }

@@ -1,4 +1,4 @@
-import { formatCount, formatMoney } from '@gateway/presentation';
+import { formatCount } from '@gateway/presentation';
 import type { UsageRow } from '@gateway/proto/admin/v1/usage_service_pb.js';
 import { accountLink } from '../../frame/address.ts';
 import { Link } from '../../frame/link.tsx';
@@ -6,7 +6,7 @@ import { useSimulatedPools } from '../../frame/simulation-note.tsx';
 import { Empty } from '../../ui/state.tsx';
 import { Bar } from '../../ui/status.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import { cacheWritesOf, changeText, costNote, type Measure, sumOf } from './measures.ts';
+import { cacheWritesOf, changeText, costNote, costText, type Measure, sumOf } from './measures.ts';
 import { groups, type UsageQuestion, usageLink } from './usage-question.ts';
 
 interface UsageRowsProps {
@@ -68,7 +68,7 @@ function money(currency: string): Column<UsageRow> {
       const note = costNote(sums, currency);
       return (
         <span title={note}>
-          {formatMoney(sums.costMicros, currency)}
+          {costText(sums, currency)}
           {note !== undefined && '*'}
         </span>
       );

@@ -1,7 +1,7 @@
-import { formatCount, formatMoney } from '@gateway/presentation';
+import { formatCount } from '@gateway/presentation';
 import type { UsageRow } from '@gateway/proto/admin/v1/usage_service_pb.js';
 import type { ReactNode } from 'react';
-import { changeText, costNote, sumOf } from './measures.ts';
+import { changeText, costNote, costText, sumOf } from './measures.ts';
 import type { UsageQuestion } from './usage-question.ts';
 
 interface UsageTotalsProps {
@@ -50,7 +50,7 @@ export function UsageTotals({ question: { compare }, rows, currency }: UsageTota
           figure(
             'Cost',
             ({ costMicros }) => costMicros,
-            (micros) => formatMoney(micros, currency),
+            (costMicros) => costText({ ...now, costMicros }, currency),
             costNote(now, currency),
           )
         )}
