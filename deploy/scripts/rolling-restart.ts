@@ -153,7 +153,6 @@ async function startServices(simulator: Simulator): Promise<RunningServices> {
         LOG_LEVEL: 'warn',
         DRAIN_DELAY_SECONDS: String(drainDelaySeconds),
         // On a busy machine a late answer must not look like an outage.
-        RPC_TIMEOUT_MS: '15000',
         REDIS_COMMAND_TIMEOUT_MS: '1000',
         LIMITER_REDIS_TIMEOUT_MS: '1000',
       },

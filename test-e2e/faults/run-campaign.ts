@@ -77,7 +77,6 @@ const quickSettings = {
   USAGE_STREAM_DUPLICATE_WINDOW_SECONDS: '1',
   LIMITER_REDIS_TIMEOUT_MS: '300',
   REDIS_COMMAND_TIMEOUT_MS: '300',
-  RPC_TIMEOUT_MS: '2000',
 };
 
 /** Before the first injection there is usage in the stream, and requests are under way. */

@@ -76,7 +76,7 @@ const wrongEverywhere: Environment = {
   TOKEN_HASH_KEY: 'secret-4',
   ACCOUNT_KEYS: 'secret-5',
   ACCOUNT_POLL_SECONDS: '0',
-  RPC_TIMEOUT_MS: '1',
+  ADMISSION_PATIENCE_SECONDS: '0',
   LIMITER_REDIS_TIMEOUT_MS: '1',
   REQUEST_LOG_RETENTION_DAYS: 'x',
   NATS_STREAM_REPLICAS: '9',
@@ -104,11 +104,11 @@ const cases: readonly Case[] = [
   {
     name: 'edge-router',
     args: main('edge-router'),
-    env: { ...httpPorts, LOG_LEVEL: 'loud', RPC_TIMEOUT_MS: '1', EDGE_WORKERS: 'many' },
+    env: { ...httpPorts, LOG_LEVEL: 'loud', ADMISSION_PATIENCE_SECONDS: '0', EDGE_WORKERS: 'many' },
     problems: [
       'LOG_LEVEL',
       'PORT and ADMIN_PORT are both 18123',
-      'RPC_TIMEOUT_MS',
+      'ADMISSION_PATIENCE_SECONDS',
       'EDGE_WORKERS',
       'GATEWAY_DATA: ',
       'IDENTITY_URL',

@@ -1,4 +1,3 @@
-export { isDatabaseAway } from './database-away.ts';
 export { createDatabaseProbe } from './database-probe.ts';
 export { isPostgres, isRefusedData, withSerializationRetry } from './dialect.ts';
 export { type EventDays, EventDaysBusyError, firstKeptDay, type TableByDay } from './event-days/event-days.ts';

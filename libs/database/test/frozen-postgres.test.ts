@@ -1,9 +1,10 @@
 import { connect, createServer, type Socket } from 'node:net';
+import { isNoAnswer } from '@gateway/errors';
 import { Metrics } from '@gateway/telemetry';
 import { createTestDatabase, freePort } from '@gateway/testkit';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { createDatabaseProbe, isDatabaseAway } from '../src/index.ts';
+import { createDatabaseProbe } from '../src/index.ts';
 import { migratePostgres, openPostgres } from '../src/postgres/open-postgres.ts';
 
 describe('a Postgres that stops answering', () => {
@@ -18,12 +19,12 @@ describe('a Postgres that stops answering', () => {
     await one();
     expect(await isUp(metrics)).toBe('1');
     const refused: unknown = await sql`select nothing`.execute(database).catch((thrown: unknown) => thrown);
-    expect([refused instanceof Error, isDatabaseAway(refused)]).toEqual([true, false]);
+    expect([refused instanceof Error, isNoAnswer(refused)]).toEqual([true, false]);
 
     path.freeze();
     const problem: unknown = await one().catch((thrown: unknown) => thrown);
     expect(problem).toMatchObject({ message: expect.stringMatching(/timeout/) });
-    expect(isDatabaseAway(problem)).toBe(true);
+    expect(isNoAnswer(problem)).toBe(true);
     expect(await probe()).toMatch(/does not answer/);
     expect(await isUp(metrics)).toBe('0');
 

@@ -93,6 +93,21 @@ export function toGatewayError(thrown: unknown): GatewayError {
   return new GatewayError('internal_error', 'The gateway failed to handle the request.', { cause: thrown });
 }
 
+/**
+ * Whether an error means that a backend gave no answer, and not that it refused. The same call may
+ * succeed later.
+ */
+export function isNoAnswer(thrown: unknown): boolean {
+  return thrown instanceof Error && (noAnswers.has(thrown) || thrown.name === 'TimeoutError');
+}
+
+/** Remembers the error of a connection: it looks like any other network error. */
+export function noteNoAnswer(thrown: unknown): void {
+  if (thrown instanceof Error) noAnswers.add(thrown);
+}
+
+const noAnswers = new WeakSet<Error>();
+
 export function isGatewayErrorCode(text: string): text is GatewayErrorCode {
   const known: readonly string[] = gatewayErrorCodes;
   return known.includes(text);

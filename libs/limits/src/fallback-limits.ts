@@ -47,6 +47,7 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
   readonly #keptSettles: KeptSettles;
   #heartbeatTimer: Timer | undefined;
   #recovery: Timer | undefined;
+  #isBeating = false;
   #isClosed = false;
 
   constructor(options: FallbackOptions<Remote>) {
@@ -94,7 +95,8 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
   /**
    * @throws RpcError `unavailable` until the remote is reached for the first time: other replicas
    *   can decide.
-   * @throws GatewayError `internal_error` while the remote is away and this replica may not decide.
+   * @throws GatewayError `providers_unavailable` while the remote is away and this replica may not
+   *   decide.
    */
   admit(check: Check): Promise<Decision> {
     const alone = () => this.#admitAlone(check);
@@ -233,7 +235,9 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
   #requireMayDecide(): ReplicaPlace {
     const place = this.#requirePlace();
     if (this.#mayDecideAlone()) return place;
-    throw new GatewayError('internal_error', 'Limits cannot be checked at the moment. Try again later.');
+    throw new GatewayError('providers_unavailable', 'Limits cannot be checked at the moment. Try again later.', {
+      retryAfterMs,
+    });
   }
 
   #requirePlace(): ReplicaPlace {
@@ -249,6 +253,12 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
     return totals;
   }
 
+  /** Settles again later, under the same id, because it is not known whether the remote did. */
+  protected keepSettle(settlement: Settlement): void {
+    this.#keptSettles.keep(settlement);
+    this.#planRecovery(keptSettleMs);
+  }
+
   async #settleAlone(settlement: Settlement): Promise<SettledTotals> {
     this.#keptSettles.keep(settlement);
     this.#options.events.settleKept?.();
@@ -260,9 +270,15 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
     if (!this.isAway) for (const { counter, total } of totals) this.local.setTotal(counter, total);
   }
 
-  /** Announces that this replica is alive, and learns its place. In an outage the recovery does. */
+  /**
+   * Announces that this replica is alive, and learns its place. In an outage the recovery does. A
+   * slow remote gets one heartbeat after the other.
+   */
   async #sayAlive(): Promise<void> {
-    if (!this.isAway) await this.#beat().catch((thrown: unknown) => this.#beginOutage(thrown));
+    if (this.isAway || this.#isBeating) return;
+    this.#isBeating = true;
+    await this.#beat().catch((thrown: unknown) => this.#beginOutage(thrown));
+    this.#isBeating = false;
   }
 
   /**
@@ -307,7 +323,7 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
     }
     this.#recovery = undefined;
     if (this.isAway || this.#isReturning()) this.#planRecovery(this.#options.probeEveryMs);
-    else if (this.#keptSettles.size > 0) this.#planRecovery(1_000);
+    else if (this.#keptSettles.size > 0) this.#planRecovery(keptSettleMs);
   }
 
   /**
@@ -347,3 +363,9 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
     return this.#keptSettles.replay((settlement) => this.#settleRemotely(settlement));
   }
 }
+
+/** How often settles are sent again that a remote which is not away did not confirm. */
+const keptSettleMs = 1_000;
+
+/** A remote that is away for long comes back at any time. */
+const retryAfterMs = 5_000;

@@ -309,7 +309,7 @@ describe('a replica that is back before the others', () => {
     const { state, decide, goAway, comeBack } = await setUp(two, { failureMode: 'closed' });
     goAway();
     await expect(decide({ requestsPerMinute: 2 })).rejects.toMatchObject({
-      code: 'internal_error',
+      code: 'providers_unavailable',
       message: expect.stringContaining('Try again later'),
     });
     await comeBack();

@@ -1,6 +1,13 @@
 import { fromBinary, toBinary } from '@bufbuild/protobuf';
 import { Code } from '@connectrpc/connect';
-import { fromErrorDetail, GatewayError, type GatewayErrorCode, toErrorDetail, toGatewayError } from '@gateway/errors';
+import {
+  fromErrorDetail,
+  GatewayError,
+  type GatewayErrorCode,
+  isNoAnswer,
+  toErrorDetail,
+  toGatewayError,
+} from '@gateway/errors';
 import { ErrorDetailSchema } from '@gateway/proto/error/v1/error_detail_pb.js';
 import type { Failure } from '@gateway/proto/rpc/v1/multiplex_service_pb.js';
 
@@ -37,6 +44,7 @@ export const callEnded = new RpcError('cancelled', 'The call has ended.');
  */
 export function toCallFailure(thrown: unknown): Failure {
   if (thrown instanceof RpcError) return { $typeName, status: codeOf(thrown), message: thrown.message };
+  if (isNoAnswer(thrown)) return { $typeName, status: Code.Unavailable, message: 'A backend does not answer.' };
   const error = toGatewayError(thrown);
   const detail = toBinary(ErrorDetailSchema, toErrorDetail(error));
   return { $typeName, status: codeOf(error), message: error.message, detail };
@@ -55,6 +63,14 @@ export function fromCallFailure({ status, message, detail }: Failure): GatewayEr
 /** The status code of a failure in gRPC's table, which Connect's codes share. */
 export function codeOf(error: GatewayError | RpcError): Code {
   return error instanceof RpcError ? codes[error.status] : codesOfErrors[error.code];
+}
+
+/**
+ * Whether a call failed for want of time, of room or of a peer, so that the same call may succeed
+ * later. Otherwise it failed by a fault, or was answered.
+ */
+export function isNotNow(thrown: unknown): boolean {
+  return thrown instanceof RpcError ? notNow[thrown.status] : isNoAnswer(thrown);
 }
 
 /**
@@ -84,9 +100,21 @@ const codes = {
   unavailable: Code.Unavailable,
   deadline_exceeded: Code.DeadlineExceeded,
   cancelled: Code.Canceled,
+  resource_exhausted: Code.ResourceExhausted,
+  aborted: Code.Aborted,
   permission_denied: Code.PermissionDenied,
   internal: Code.Internal,
 } as const;
+
+const notNow: Readonly<Record<RpcStatus, boolean>> = {
+  unavailable: true,
+  deadline_exceeded: true,
+  cancelled: true,
+  resource_exhausted: true,
+  aborted: true,
+  permission_denied: false,
+  internal: false,
+};
 
 const codesOfErrors: Readonly<Record<GatewayErrorCode, Code>> = {
   invalid_request: Code.InvalidArgument,

@@ -1,4 +1,4 @@
-import { outageTolerant } from '@gateway/edge-router/admission/outage-tolerant-limiter';
+import { plainLimiter } from '@gateway/edge-router/admission/admit';
 import { runWorker } from '@gateway/lifecycle/run-worker';
 import { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { openChannel } from '@gateway/rpc/grpc';
@@ -10,6 +10,6 @@ const [, , address = ''] = process.argv;
 
 await runWorker({ name: 'The gateway', service: 'gateway', logLevel, drainTimeoutMs }, (runtime, stack) => {
   const primary = stack.use(openChannel(address, { metrics: runtime.metrics }));
-  const limiter = outageTolerant(primary.client(LimiterService));
+  const limiter = plainLimiter(primary.client(LimiterService));
   return createFront(process.env, (service) => primary.client(service), limiter, runtime);
 });

@@ -37,7 +37,7 @@ export async function createFront(
   const messages = stack.use(createMessagesAdapterService(readMessagesAdapterConfig(env), adapterPeers, runtime));
   const ingest = clientOf(UsageIngestService);
   const peers: EdgeRouterPeers = {
-    ...{ broker, limiter },
+    ...{ broker, limiter, areOnThisMachine: true },
     identity: clientOf(IdentityService),
     signIn: clientOf(SignInService),
     usageQuery: clientOf(UsageQueryService),

@@ -21,11 +21,14 @@ export function readEdgeRouterConfig(env: Environment) {
     outboxMemoryEvents: reader.integer('EDGE_OUTBOX_MEMORY_EVENTS', 10_000, { min: 100, max: 1_000_000 }),
     /** How long a resolved token is trusted without asking again. */
     tokenCacheMs: seconds('TOKEN_CACHE_SECONDS', 30, { max: 30 }),
-    /** The deadline of every short call to another service. */
-    rpcTimeoutMs: reader.integer('RPC_TIMEOUT_MS', 1_000, { min: 10, max: 60_000 }),
+    /**
+     * How long a request waits in total for decisions of other services: who sends it, whether it is
+     * admitted, which account takes it. After that it is answered with 503.
+     */
+    admissionPatienceMs: seconds('ADMISSION_PATIENCE_SECONDS', 15, { min: 1, max: 300 }),
     /**
      * While the limiter is away, `local` decides by this edge's share of each limit, and `closed`
-     * fails with internal_error.
+     * refuses with 503.
      */
     limiterFailureMode: reader.oneOf('LIMITER_FAILURE_MODE', failureModes, 'local'),
     /**

@@ -20,4 +20,9 @@ export interface EdgeRouterPeers extends Partial<AsyncDisposable> {
   readonly adapters: ReadonlyMap<ProviderFormat, Client<typeof AdapterService>>;
   readonly usageQuery: Client<typeof UsageQueryService>;
   readonly usageSink: UsageSink;
+  /**
+   * All peers run on this machine and end with this process: while it runs they answer, at the
+   * latest when they get time, so that requests wait for them without a deadline.
+   */
+  readonly areOnThisMachine?: boolean;
 }

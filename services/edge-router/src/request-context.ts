@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Token } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import type { CostKind } from '@gateway/proto/limiter/v1/limit_pb.js';
 import type { GetUsageResponse } from '@gateway/proto/usage/v1/usage_service_pb.js';
+import type { CallOptions } from '@gateway/rpc';
 import type { Clock } from '@gateway/time';
 import type { Admission, EdgeLimiter } from './admission/admit.ts';
 import type { PlaceQueue } from './admission/place-queue.ts';
@@ -14,6 +15,7 @@ import type { EdgeRouterConfig } from './config.ts';
 import type { SharedQueries } from './endpoints/shared-queries.ts';
 import type { ErrorDialect } from './errors/render-error.ts';
 import type { GenAiOperation, RequestEvents } from './events.ts';
+import type { Patience } from './patience.ts';
 import type { EdgeRouterPeers } from './peers.ts';
 import type { Pricing } from './pricing/pricing.ts';
 import type { ManagedClients } from './sign-in/managed-settings.ts';
@@ -49,6 +51,8 @@ export interface AdmittedRequest {
   readonly signal: AbortSignal;
   /** Records the course of the request for operators. */
   readonly logEntry: RequestLogEntry;
+  /** For all decisions of other services that come before the answer. */
+  readonly patience: Patience;
   readonly token: Token;
   readonly admission: Admission;
   /** The bodies that the endpoint accepts. */
@@ -58,6 +62,10 @@ export interface AdmittedRequest {
 /** The services that endpoints use. */
 export interface EndpointPeers extends Pick<EdgeRouterPeers, 'broker' | 'adapters' | 'usageQuery'> {
   readonly config: EdgeRouterConfig;
+  /** How long a request waits for decisions. */
+  readonly patienceMs: number;
+  /** Of each call to another service; the answer may come later than its request waits. */
+  readonly deadline: Pick<CallOptions, 'timeoutMs'>;
   readonly clock: Clock;
   readonly limiter: EdgeLimiter;
   readonly running: RunningRequests;

@@ -21,6 +21,7 @@ import { SharedQueries } from './endpoints/shared-queries.ts';
 import { createEvents } from './events.ts';
 import { createApp } from './http/app.ts';
 import { HttpServer } from './http/server.ts';
+import { lateCall } from './patience.ts';
 import type { EdgeRouterPeers } from './peers.ts';
 import { Pricing, watchCatalog } from './pricing/pricing.ts';
 import type { UsageReport } from './request-context.ts';
@@ -44,7 +45,8 @@ export async function createEdgeRouterService(
   const events = createEvents(runtime);
   const stack = new AsyncDisposableStack();
   const stop = new AbortController();
-  const { rpcTimeoutMs } = config;
+  const patienceMs = peers.areOnThisMachine ? Number.POSITIVE_INFINITY : config.admissionPatienceMs;
+  const deadline = peers.areOnThisMachine ? {} : lateCall;
   stack.defer(() => peers[Symbol.asyncDispose]?.());
 
   const outbox = stack.use(
@@ -61,12 +63,12 @@ export async function createEdgeRouterService(
   const running = stack.use(new RunningRequests(limiter));
   const places = new PlaceQueue(config.placeQueueMs);
   const typicalTokens = stack.use(new TypicalTokens(peers.usageQuery, config.reservedOutputTokensMax));
-  const leases = stack.use(new Leases({ broker: peers.broker, timeoutMs: rpcTimeoutMs, events }));
+  const leases = stack.use(new Leases({ broker: peers.broker, deadline, events }));
   const tokens = new TokenCache({
-    resolve: async (tokenSha256) => (await peers.identity.resolve({ tokenSha256 }, { timeoutMs: rpcTimeoutMs })).token,
+    resolve: async (tokenSha256) => (await peers.identity.resolve({ tokenSha256 }, deadline)).token,
     clock,
     freshMs: config.tokenCacheMs,
-    slots: new LookupSlots({ waitMs: lookupWaitMs }),
+    slots: new LookupSlots({ waitMs: lateCall.timeoutMs }),
     onStale: (fault) => events.faulted('identity', fault),
   });
   const requestLog = createRequestLog(outbox, runtime.metrics, clock);
@@ -75,6 +77,8 @@ export async function createEdgeRouterService(
   const managed = new ManagedClients();
   const own = {
     config,
+    patienceMs,
+    deadline,
     clock,
     events,
     tokens,
@@ -124,9 +128,6 @@ export async function createEdgeRouterService(
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }
-
-/** How long the lookup of an unknown token may wait for its turn. */
-const lookupWaitMs = 5_000;
 
 /**
  * The edge as a process of its own, or as one of several. It connects in the background, and

@@ -87,7 +87,6 @@ export class PoolScene implements AsyncDisposable {
         env: {
           HEARTBEAT_SECONDS: '1',
           UPSTREAM_IDLE_TIMEOUT_SECONDS: String(idleTimeoutMs / 1_000),
-          RPC_TIMEOUT_MS: String(rpcTimeoutMs),
           OAUTH_TIMEOUT_SECONDS: String(oauthTimeoutMs / 1_000),
           // A Redis that the machine starves is not away: brokers alone know only their own leases.
           REDIS_COMMAND_TIMEOUT_MS: '1000',

@@ -37,7 +37,8 @@ export function openPostgres(
   const pool = new PostgresConnections(parseDatabaseUrl(url), rules, {
     application_name: applicationName,
     max: maxConnections,
-    connectionTimeoutMillis: 3_000,
+    // Includes the wait for a connection that others use.
+    connectionTimeoutMillis: 10_000,
     ...(statementTimeoutMs > 0 && { query_timeout: statementTimeoutMs + answerGraceMs }),
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,

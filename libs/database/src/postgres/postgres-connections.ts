@@ -1,7 +1,7 @@
+import { noteNoAnswer } from '@gateway/errors';
 import { monotonicMs } from '@gateway/time';
 import type { PostgresCursor, PostgresPool, PostgresPoolClient, PostgresQueryResult } from 'kysely';
 import { type ClientConfig, Pool, type PoolClient, type PoolConfig } from 'pg';
-import { noteDatabaseAway } from '../database-away.ts';
 import type { PostgresAddress } from './database-url.ts';
 
 /**
@@ -176,14 +176,14 @@ class PostgresConnection implements PostgresPoolClient {
         this.#isGivenUp = true;
         this.#onServerGone();
       }
-      throw noted(thrown, !isAnswer(thrown) || isServerGone(thrown));
+      throw noted(thrown, !isAnswer(thrown) || isServerGone(thrown) || isBusy(thrown));
     }
   }
 }
 
 /** Lets callers find out that no usable server answers. */
 function noted(thrown: unknown, isAway: boolean): unknown {
-  if (isAway) noteDatabaseAway(thrown);
+  if (isAway) noteNoAnswer(thrown);
   return thrown;
 }
 
@@ -195,6 +195,15 @@ function isServerGone(thrown: unknown): boolean {
   if (!(thrown instanceof Error)) return false;
   if (thrown.message === 'Query read timeout') return true;
   return 'code' in thrown && ['25006', '57P01', '57P02', '57P03'].includes(String(thrown.code));
+}
+
+/**
+ * True when the server had no time or no connection for a statement, or gave way to another one:
+ * query_canceled, too_many_connections, serialization_failure, deadlock_detected, lock_not_available.
+ */
+function isBusy(thrown: unknown): boolean {
+  if (!(thrown instanceof Error && 'code' in thrown)) return false;
+  return ['57014', '53300', '40001', '40P01', '55P03'].includes(String(thrown.code));
 }
 
 /**

@@ -18,11 +18,11 @@ const replicas: ReplicaDirectory = {
   settings: async () => [
     {
       ...{ service: 'limiter', address: '10.0.0.1:9090', problem: undefined },
-      settings: [{ name: 'RPC_TIMEOUT_MS', value: '1000', origin: 'default' }, redis],
+      settings: [{ name: 'TOKEN_CACHE_SECONDS', value: '30', origin: 'default' }, redis],
     },
     {
       ...{ service: 'limiter', address: '10.0.0.2:9090', problem: undefined },
-      settings: [redis, { name: 'RPC_TIMEOUT_MS', value: '2000', origin: 'environment' }],
+      settings: [redis, { name: 'TOKEN_CACHE_SECONDS', value: '20', origin: 'environment' }],
     },
     {
       ...{ service: 'edge-router', address: '10.0.0.3:9090' },
@@ -50,8 +50,8 @@ describe('the configuration', () => {
     const { settings, silent } = await client.getConfiguration({});
     expect(settings.filter(({ service }) => service === 'limiter')).toMatchObject([
       { name: 'REDIS_URL', value: 'redis://(set)@redis', origin: 'file', address: '' },
-      { name: 'RPC_TIMEOUT_MS', value: '1000', origin: 'default', address: '10.0.0.1:9090' },
-      { name: 'RPC_TIMEOUT_MS', value: '2000', origin: 'environment', address: '10.0.0.2:9090' },
+      { name: 'TOKEN_CACHE_SECONDS', value: '30', origin: 'default', address: '10.0.0.1:9090' },
+      { name: 'TOKEN_CACHE_SECONDS', value: '20', origin: 'environment', address: '10.0.0.2:9090' },
     ]);
     expect(silent).toEqual(['edge-router at 10.0.0.3:9090: did not answer within 2 s']);
   });

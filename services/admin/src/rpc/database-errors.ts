@@ -1,5 +1,5 @@
 import { Code, ConnectError, type Interceptor } from '@connectrpc/connect';
-import { isDatabaseAway } from '@gateway/database';
+import { isNoAnswer } from '@gateway/errors';
 
 /** Tells callers that the database does not answer, which is no internal error. */
 export const databaseErrors: Interceptor = (next) => async (request) => {
@@ -12,6 +12,6 @@ export const databaseErrors: Interceptor = (next) => async (request) => {
 
 /** The error for callers if the database does not answer; otherwise the same error. */
 export function databaseError(thrown: unknown): unknown {
-  if (!isDatabaseAway(thrown)) return thrown;
+  if (!isNoAnswer(thrown)) return thrown;
   return new ConnectError('The database does not answer.', Code.Unavailable, undefined, undefined, thrown);
 }

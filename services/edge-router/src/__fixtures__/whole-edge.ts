@@ -21,6 +21,9 @@ import { type EdgeRouterConfig, readEdgeRouterConfig } from '../config.ts';
 import { createEdgeRouterService } from '../service.ts';
 
 export type Acquired = MessageInitShape<typeof AcquireResponseSchema>['result'];
+/** A call that the edge makes while a request waits for it. */
+export type Call = 'resolve' | 'admit' | 'peek' | 'acquire' | 'execute' | 'countTokens' | 'listModels' | 'getUsage';
+
 export type Frame = MessageInitShape<typeof ExecuteResponseSchema>;
 
 /**
@@ -35,6 +38,8 @@ export class WholeEdge implements AsyncDisposable {
   frames: (accountId: string) => readonly Frame[] = () => streamed;
   /** Awaited by identity before it resolves a token. */
   beforeResolve: () => Promise<void> = async () => undefined;
+  /** What calls fail with. */
+  readonly failures = new Map<Call, unknown>();
   isLimited = false;
   isLimiterAway = false;
   /** How long the adapter takes to start an answer. */
@@ -90,12 +95,18 @@ export class WholeEdge implements AsyncDisposable {
     return this.#stack.disposeAsync();
   }
 
+  /** @throws the failure of the call, if it has one. */
+  #fail(call: Call): void {
+    if (this.failures.has(call)) throw this.failures.get(call);
+  }
+
   #note(what: string): void {
     this.calls.push({ what, traceparent: activeTraceparent() });
   }
 
   #peers() {
     const note = (what: string) => this.#note(what);
+    const fail = (call: Call) => this.#fail(call);
     const script = this;
     const token = create(TokenSchema, {
       tokenId: randomUUID(),
@@ -106,13 +117,17 @@ export class WholeEdge implements AsyncDisposable {
       serviceRoute(AdapterService, {
         async *execute(requests) {
           note('execute');
+          fail('execute');
           let accountId = '';
           for await (const { head } of requests) accountId = head?.lease?.accountId ?? accountId;
           if (script.beginsAfterMs > 0) await sleep(script.beginsAfterMs);
           yield* script.frames(accountId);
           await script.hang;
         },
-        countTokens: async () => ({ inputTokens: 3n, result: succeeded }),
+        countTokens: async () => {
+          fail('countTokens');
+          return { inputTokens: 3n, result: succeeded };
+        },
         listModels: () => ({}),
         probeAccount: () => ({}),
       }),
@@ -122,6 +137,7 @@ export class WholeEdge implements AsyncDisposable {
         serviceRoute(IdentityService, {
           resolve: async () => {
             await script.beforeResolve();
+            fail('resolve');
             return { token };
           },
           // biome-ignore lint/correctness/useYield: nothing changes.
@@ -148,6 +164,7 @@ export class WholeEdge implements AsyncDisposable {
           serviceRoute(LimiterService, {
             admit: () => {
               note('admit');
+              fail('admit');
               if (script.isLimiterAway) throw new RpcError('unavailable', 'away');
               return script.isLimited ? { refusal: { limit: LimitName.TOKENS_PER_DAY } } : {};
             },
@@ -155,7 +172,10 @@ export class WholeEdge implements AsyncDisposable {
               note('settle');
               return {};
             },
-            peek: () => ({}),
+            peek: () => {
+              fail('peek');
+              return {};
+            },
             async *admitStream() {},
             reserve: () => ({}),
             renew: () => ({}),
@@ -171,11 +191,15 @@ export class WholeEdge implements AsyncDisposable {
         serviceRoute(PoolBrokerService, {
           acquire: ({ model, attempts }) => {
             note('acquire');
+            fail('acquire');
             return { result: script.acquired(model, attempts.length) ?? { case: 'unavailable', value: {} } };
           },
           report: () => ({}),
           renewLeases: () => ({}),
-          listModels: () => ({}),
+          listModels: () => {
+            fail('listModels');
+            return {};
+          },
           // biome-ignore lint/correctness/useYield: nothing changes.
           async *watchCatalog(_request, { signal }) {
             await once(signal, 'abort');
@@ -192,7 +216,10 @@ export class WholeEdge implements AsyncDisposable {
       ]),
       usageQuery: directClient(
         serviceRoute(UsageQueryService, {
-          getUsage: () => ({}),
+          getUsage: () => {
+            fail('getUsage');
+            return {};
+          },
           getDayTotal: () => ({}),
           getGroupTotal: () => ({}),
           getTypicalOutput: () => ({}),

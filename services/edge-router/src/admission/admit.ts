@@ -232,14 +232,14 @@ export interface EdgeLimiter extends Partial<AsyncDisposable> {
 
 /** Creates an edge's limiter. Called once; the edge starts it and disposes of it. */
 export type CreateLimiter = (edge: {
-  readonly config: Pick<EdgeRouterConfig, 'rpcTimeoutMs' | 'limiterFailureMode' | 'limiterLocalMaxMs'>;
+  readonly config: Pick<EdgeRouterConfig, 'admissionPatienceMs' | 'limiterFailureMode' | 'limiterLocalMaxMs'>;
   readonly clock: Clock;
   readonly events: RequestEvents;
 }) => EdgeLimiter;
 
 /**
- * A limiter in the edge's own process, which is always reachable: nothing is kept for an outage,
- * and no answer is abandoned.
+ * A limiter in this process, or in the one that this process lives and dies with: nothing is kept
+ * for an outage, and no answer is abandoned.
  */
 export function plainLimiter(limiter: Omit<LimiterClient, 'heartbeat'>): CreateLimiter {
   const calls = limiterCalls(limiter);

@@ -34,7 +34,7 @@ function setUp() {
     limiter,
     clock: systemClock,
     events,
-    timeoutMs: 1_000,
+    patienceMs: 1_000,
     failureMode: 'local',
     localMaxMs: 1_000,
   });

@@ -29,6 +29,7 @@ describe('an edge whose limiter goes away', () => {
   let handedOver: Admission[];
   let replicas: number | undefined;
   let beforeHeartbeat: () => Promise<void> | undefined;
+  let beforeAdmit: () => Promise<void> | undefined;
   const events = {
     limiterAway: vi.fn(),
     limiterBack: vi.fn(),
@@ -42,6 +43,7 @@ describe('an edge whose limiter goes away', () => {
       limiter: {
         async admit({ requestId = '' }) {
           asked.push(requestId);
+          await beforeAdmit();
           const status = failures.shift();
           if (status !== undefined) throw new RpcError(status, 'failed');
           if (away !== undefined) throw away;
@@ -63,7 +65,7 @@ describe('an edge whose limiter goes away', () => {
       },
       clock,
       events,
-      timeoutMs: 1_000,
+      patienceMs: 1_000,
       failureMode: 'local',
       localMaxMs: 300_000,
       ...options,
@@ -75,8 +77,8 @@ describe('an edge whose limiter goes away', () => {
     await vi.advanceTimersByTimeAsync(0);
     return limiter;
   }
-  const goAway = (status: RpcError['status'] = 'unavailable') => {
-    away = new RpcError(status, 'away');
+  const goAway = () => {
+    away = new RpcError('unavailable', 'away');
   };
   const comeBack = async () => {
     away = undefined;
@@ -97,6 +99,7 @@ describe('an edge whose limiter goes away', () => {
     handedOver = [];
     replicas = 2;
     beforeHeartbeat = () => undefined;
+    beforeAdmit = () => undefined;
     await started();
   });
   afterEach(async () => {
@@ -116,12 +119,31 @@ describe('an edge whose limiter goes away', () => {
     expect(asked).toEqual(['r', 'r']);
   });
 
-  it.each(['deadline_exceeded', 'internal'] as const)('decides by itself at once after %s', async (status) => {
+  it.each([
+    'deadline_exceeded',
+    'cancelled',
+    'resource_exhausted',
+    'aborted',
+    'permission_denied',
+    'internal',
+  ] as const)('decides nothing by itself after %s, because the limiter is not away', async (status) => {
     failures = [status];
-    expect(await decidedBy('r')).toBe('the edge');
+    await expect(admit('r')).rejects.toMatchObject({ status });
     expect(asked).toEqual(['r']);
-    await vi.advanceTimersByTimeAsync(0);
     expect(await decidedBy('s')).toBe('the limiter');
+    expect(events.limiterAway).not.toHaveBeenCalled();
+  });
+
+  it('waits for an answer that comes late, and counts it in its own window', async () => {
+    const gate = Promise.withResolvers<void>();
+    beforeAdmit = () => gate.promise;
+    const waiting = decidedBy('a');
+    await vi.advanceTimersByTimeAsync(30_000);
+    gate.resolve();
+    expect(await waiting).toBe('the limiter');
+    goAway();
+    expect((await admit('b')).refusal).toBeUndefined();
+    expect((await admit('c')).refusal).toBeDefined();
   });
 
   it('lets what the limiter answers as an error through', async () => {
@@ -157,7 +179,7 @@ describe('an edge whose limiter goes away', () => {
     expect(await peek()).toMatchObject({ degraded: true, requests: { limit: 4, remaining: 1 } });
     expect(await peek()).toMatchObject({ degraded: true, requests: { limit: 4, remaining: 1 } });
     await started({ failureMode: 'closed' });
-    await expect(peek()).rejects.toMatchObject({ code: 'internal_error' });
+    await expect(peek()).rejects.toMatchObject({ status: 'unavailable' });
   });
 
   it('goes on from what the limiter had admitted through it', async () => {
@@ -239,7 +261,7 @@ describe('an edge whose limiter goes away', () => {
   it('admits nothing when it has heard of no limiter since it started', async () => {
     goAway();
     await started();
-    const refused = expect(admit('a')).rejects.toMatchObject({ code: 'internal_error' });
+    const refused = expect(admit('a')).rejects.toMatchObject({ status: 'unavailable' });
     await vi.advanceTimersByTimeAsync(1_000);
     await refused;
     await comeBack();
@@ -263,7 +285,7 @@ describe('an edge whose limiter goes away', () => {
     clock.advanceMs(300_000);
     expect((await admit('b')).refusal).toBeUndefined();
     clock.advanceMs(1);
-    await expect(admit('c')).rejects.toMatchObject({ code: 'internal_error' });
+    await expect(admit('c')).rejects.toMatchObject({ code: 'providers_unavailable', retryAfterMs: 5_000 });
     await comeBack();
     expect(await decidedBy('d')).toBe('the limiter');
   });
@@ -271,7 +293,7 @@ describe('an edge whose limiter goes away', () => {
   it('fails at once when it is to', async () => {
     await started({ failureMode: 'closed' });
     goAway();
-    await expect(admit('a')).rejects.toMatchObject({ code: 'internal_error' });
+    await expect(admit('a')).rejects.toMatchObject({ code: 'providers_unavailable' });
     await comeBack();
     expect(await decidedBy('b')).toBe('the limiter');
   });

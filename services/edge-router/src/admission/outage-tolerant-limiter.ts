@@ -1,57 +1,56 @@
 import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
-import { GatewayError } from '@gateway/errors';
 import {
   type Check,
   type Decision,
   FallbackLimits,
   type FallbackOptions,
   type RemoteLimits,
-  type Reservation,
   type RunningRequest,
   type Settlement,
 } from '@gateway/limits';
-import { CostKind, type LimitStatus, type Refusal } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { CostKind, type LimitStatus } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { RpcError } from '@gateway/rpc';
-import { monotonicMs, sleep } from '@gateway/time';
+import { sleep } from '@gateway/time';
 import type { RequestEvents } from '../events.ts';
+import { lateCall } from '../patience.ts';
 import type { CreateLimiter, EdgeLimiter } from './admit.ts';
 import { type LimiterClient, limiterCalls, ownAdmission } from './limiter-messages.ts';
 
 /** A limiter in another process. */
 export function outageTolerant(limiter: LimiterClient): CreateLimiter {
   return ({
-    config: { rpcTimeoutMs: timeoutMs, limiterFailureMode: failureMode, limiterLocalMaxMs: localMaxMs },
+    config: { admissionPatienceMs: patienceMs, limiterFailureMode: failureMode, limiterLocalMaxMs: localMaxMs },
     ...edge
-  }) => new OutageTolerantLimiter({ ...edge, limiter, timeoutMs, failureMode, localMaxMs });
+  }) => new OutageTolerantLimiter({ ...edge, limiter, patienceMs, failureMode, localMaxMs });
 }
 
 export interface OutageTolerantLimiterOptions extends Pick<FallbackOptions, 'clock' | 'failureMode' | 'localMaxMs'> {
   readonly limiter: LimiterClient;
   readonly events: Pick<RequestEvents, 'limiterAway' | 'limiterBack' | 'admittedLocally' | 'chargeKept' | 'faulted'>;
-  /** The time limit of one call, including its repeat. */
-  readonly timeoutMs: number;
+  /** How long a request waits for the first limiter that can be reached. */
+  readonly patienceMs: number;
 }
 
 /**
- * The edge's connection to a limiter that may be away. From the first call without an answer on,
- * this edge decides alone, by its share of each limit, until the limiter answers again and has
- * received what was admitted in the meantime.
+ * The edge's connection to a limiter that may be away. When its connection is lost, which a limiter
+ * that is only slow never causes, this edge decides alone, by its share of each limit, until the
+ * limiter answers again and has received what was admitted in the meantime.
  */
 export class OutageTolerantLimiter extends FallbackLimits implements EdgeLimiter {
   readonly #events: OutageTolerantLimiterOptions['events'];
-  readonly #timeoutMs: number;
+  readonly #patienceMs: number;
 
-  constructor({ limiter, events, timeoutMs, ...options }: OutageTolerantLimiterOptions) {
+  constructor({ limiter, events, patienceMs, ...options }: OutageTolerantLimiterOptions) {
     super({
       ...options,
-      remote: remoteLimits(limiter, timeoutMs),
+      remote: remoteLimits(limiter),
       group: 'edge',
       leastReplicas: 1,
       maxKeys: 10_000,
       maxKept: 100_000,
       probeEveryMs: 50,
       mayForget: false,
-      isOutage: (thrown) => thrown instanceof RpcError,
+      isOutage: isAway,
       events: {
         away: events.limiterAway,
         back: (awayMs) => events.limiterBack(awayMs),
@@ -62,26 +61,24 @@ export class OutageTolerantLimiter extends FallbackLimits implements EdgeLimiter
       },
     });
     this.#events = events;
-    this.#timeoutMs = timeoutMs;
+    this.#patienceMs = patienceMs;
   }
 
-  /** @throws GatewayError `internal_error` while neither the limiter nor this edge may decide. */
   override async admit(check: Check): Promise<Decision> {
     try {
       return await super.admit(check);
     } catch (thrown) {
-      if (!(thrown instanceof RpcError)) throw thrown;
-      // No limiter has been reached yet. One may be starting, so it gets as much time as for an
-      // answer.
-      await Promise.race([this.whenBack, sleep(this.#timeoutMs, { ref: false })]);
-      return super.admit(check).catch(failAsGateway);
+      if (!isAway(thrown)) throw thrown;
+      // No limiter has been reached yet. One may be starting.
+      await Promise.race([this.whenBack, sleep(this.#patienceMs, { ref: false })]);
+      return super.admit(check);
     }
   }
 
-  /** Reads all limits. @throws GatewayError like `admit`. */
+  /** Reads all limits. */
   async peek(terms: Pick<Check, 'key' | 'limits'>): Promise<LimitStatus | undefined> {
     const reading = { ...terms, requestId: '', costKind: CostKind.REQUEST_ONLY };
-    return (await super.admit(reading).catch(failAsGateway)).status;
+    return (await super.admit(reading)).status;
   }
 
   /**
@@ -89,11 +86,12 @@ export class OutageTolerantLimiter extends FallbackLimits implements EdgeLimiter
    * id.
    */
   async charge(settlement: Settlement): Promise<void> {
-    await this.settle(settlement).catch((fault) => this.#events.faulted('charge', fault, settlement.requestId));
-  }
-
-  override async reserve(reservation: Reservation): Promise<Refusal | undefined> {
-    return super.reserve(reservation).catch(failAsGateway);
+    try {
+      await this.settle(settlement);
+    } catch (fault) {
+      this.#events.faulted('charge', fault, settlement.requestId);
+      if (fault instanceof RpcError) this.keepSettle(settlement);
+    }
   }
 
   async keep(running: readonly RunningRequest[]): Promise<void> {
@@ -101,30 +99,29 @@ export class OutageTolerantLimiter extends FallbackLimits implements EdgeLimiter
   }
 }
 
-function remoteLimits(limiter: LimiterClient, timeoutMs: number): RemoteLimits {
+/** A call that is late is neither cancelled nor an outage: its answer is used when it comes. */
+function remoteLimits(limiter: LimiterClient): RemoteLimits {
   const calls = limiterCalls(limiter);
   return {
     async admit(check) {
-      if (check.requestId === '') return limiter.peek(check, { timeoutMs });
-      return repeated(timeoutMs, (options) => limiter.admit(check, options));
+      if (check.requestId === '') return limiter.peek(check, lateCall);
+      return repeated(() => limiter.admit(check, lateCall));
     },
-    reserve: (reservation) => repeated(timeoutMs, (options) => calls.reserve(reservation, options)),
-    settle: (settlement) => calls.settle(settlement, { timeoutMs }),
-    renew: (running) => calls.renew(running, { timeoutMs }),
+    reserve: (reservation) => repeated(() => calls.reserve(reservation, lateCall)),
+    settle: (settlement) => calls.settle(settlement, lateCall),
+    renew: (running) => calls.renew(running, lateCall),
     async heartbeat({ lastAnsweredAtMs, admissions, ...beat }) {
       const lastAnsweredAt = lastAnsweredAtMs === undefined ? undefined : timestampFromMs(lastAnsweredAtMs);
       const request = { ...beat, admissions: admissions.map(ownAdmission), lastAnsweredAt };
       try {
-        const { replicas, answeredAt, ...place } = await repeated(timeoutMs, (options) =>
-          limiter.heartbeat(request, options),
-        );
+        const { replicas, answeredAt, ...place } = await repeated(() => limiter.heartbeat(request, lateCall));
         return replicas === undefined
           ? undefined
           : { ...place, replicas, answeredAtMs: answeredAt && timestampMs(answeredAt) };
       } catch (thrown) {
-        // A limiter that answers with an error is reachable: this must not keep the edge from
-        // asking it.
-        if (thrown instanceof RpcError && thrown.status !== 'internal') throw thrown;
+        // A limiter that answers late, or with an error, is reachable: this must not keep the edge
+        // from asking it.
+        if (isAway(thrown)) throw thrown;
         return undefined;
       }
     },
@@ -132,25 +129,17 @@ function remoteLimits(limiter: LimiterClient, timeoutMs: number): RemoteLimits {
 }
 
 /**
- * After a broken connection another limiter may have the address, so the call is repeated once in
- * the remaining time. A repeated admission takes no second slot.
+ * After a broken connection another limiter may have the address, so the call is repeated once. A
+ * repeated admission takes no second slot.
  */
-async function repeated<T>(
-  timeoutMs: number,
-  call: (options: { readonly timeoutMs: number }) => Promise<T>,
-): Promise<T> {
-  const deadlineMs = monotonicMs() + timeoutMs;
-  try {
-    return await call({ timeoutMs });
-  } catch (thrown) {
-    const leftMs = Math.floor(deadlineMs - monotonicMs());
-    if (!(thrown instanceof RpcError) || thrown.status !== 'unavailable' || leftMs < 1) throw thrown;
-    return call({ timeoutMs: leftMs });
-  }
+function repeated<T>(call: () => Promise<T>): Promise<T> {
+  return call().catch((thrown: unknown) => {
+    if (!isAway(thrown)) throw thrown;
+    return call();
+  });
 }
 
-/** Callers of the edge's limiter do not know RPC errors. */
-function failAsGateway(thrown: unknown): never {
-  if (!(thrown instanceof RpcError)) throw thrown;
-  throw new GatewayError('internal_error', 'Limits cannot be checked at the moment. Try again later.');
+/** Whether no limiter can be reached. */
+function isAway(thrown: unknown): boolean {
+  return thrown instanceof RpcError && thrown.status === 'unavailable';
 }

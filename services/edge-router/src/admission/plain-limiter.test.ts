@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest';
 import { createEvents } from '../events.ts';
 import { plainLimiter } from './admit.ts';
 
-const settings = { rpcTimeoutMs: 1, limiterFailureMode: 'local', limiterLocalMaxMs: 1 } as const;
+const settings = { admissionPatienceMs: 1, limiterFailureMode: 'local', limiterLocalMaxMs: 1 } as const;
 
 /** A limiter in this process, whose answers `state` defines. */
 function setUp() {

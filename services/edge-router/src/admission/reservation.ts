@@ -3,6 +3,7 @@ import { budgetSpan, type Span } from '@gateway/limits';
 import type { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import type { Token } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { labelSetsOf, mayUseModel, modelsFor } from '../authorization/token-rules.ts';
+import type { Patience } from '../patience.ts';
 import type { Pricing } from '../pricing/pricing.ts';
 import type { AdmittedRequest, EndpointPeers } from '../request-context.ts';
 import { limiterTerms, placesOf, rateLimitHeaders, refusalError, takesPlaces } from './admit.ts';
@@ -36,16 +37,16 @@ export function reserveCost(
 }
 
 async function reserve(
-  { requestId, token, admission: { localDay }, response, logEntry }: AdmittedRequest,
+  { requestId, token, admission: { localDay }, response, logEntry, patience }: AdmittedRequest,
   model: string,
   { costMicros, span }: { readonly costMicros: number; readonly span: Span },
   peers: EndpointPeers,
 ): Promise<void> {
-  if (!(await isServed(model, token, peers))) return;
+  if (!(await isServed(model, token, patience, peers))) return;
   const { limiter, running, clock, pricing } = peers;
   const terms = limiterTerms(token);
   const askedAtMs = clock.nowMs();
-  const refusal = await limiter.reserve({ ...terms, requestId, localDay, costMicros });
+  const refusal = await patience.within(() => limiter.reserve({ ...terms, requestId, localDay, costMicros }));
   if (refusal === undefined) {
     running.add({ ...placesOf(requestId, token), reserved: { micros: costMicros, span } });
     return;
@@ -53,16 +54,21 @@ async function reserve(
   const error = refusalError(refusal, { askedAtMs, answeredAtMs: clock.nowMs() }, pricing);
   // The refusal has returned what the request took, so the headers of its admission are outdated.
   running.remove(requestId);
-  const status = await limiter.peek(terms).catch(() => undefined);
+  const status = await patience.within(() => limiter.peek(terms)).catch(() => undefined);
   if (status !== undefined) response.setHeaders(new Map(Object.entries(rateLimitHeaders(status))));
   logEntry.onRefused(error);
   throw error;
 }
 
 /** Whether an account with the token's labels serves a model, as far as is known. */
-async function isServed(model: string, token: Token, { broker, config }: EndpointPeers): Promise<boolean> {
+async function isServed(
+  model: string,
+  token: Token,
+  patience: Patience,
+  { broker, deadline }: EndpointPeers,
+): Promise<boolean> {
   if (labelSetsOf(token).length === 0) return true;
-  const listing = await broker.listModels({}, { timeoutMs: config.rpcTimeoutMs }).catch(() => undefined);
+  const listing = await patience.within(() => broker.listModels({}, deadline)).catch(() => undefined);
   const listed = listing?.models.filter(({ id }) => id === model) ?? [];
   return listed.length === 0 || modelsFor(token, listed).length > 0;
 }

@@ -12,6 +12,7 @@ import { directClient, serviceRoute } from '@gateway/rpc';
 import { GrpcServer, openChannel } from '@gateway/rpc/grpc';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { requestFrames } from '../endpoints/generate.ts';
+import { Patience } from '../patience.ts';
 import { RequestLogEntry } from '../usage/request-log.ts';
 import { runAttempts } from './attempt-loop.ts';
 import { Leases } from './leases.ts';
@@ -81,12 +82,13 @@ async function ask({ adapter }: Awaited<ReturnType<typeof adapters>>) {
       affinityKey: '',
       caller: '',
       signal: new AbortController().signal,
+      patience: new Patience(Number.POSITIVE_INFINITY),
       logEntry: new RequestLogEntry({ requestId: 'r', endpoint: '/v1/responses', receivedAtMs: 0 }),
       execute: (_lease, signal) =>
         adapter.execute(requestFrames(head, new BufferList([new Uint8Array(3)])), { signal }),
     },
     {
-      leases: new Leases({ broker, timeoutMs: 1_000, events: { reportGivenUp: refuse, faulted: refuse } }),
+      leases: new Leases({ broker, deadline: {}, events: { reportGivenUp: refuse, faulted: refuse } }),
       events: { failedOver: refuse },
     },
   );

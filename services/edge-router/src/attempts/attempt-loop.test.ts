@@ -24,6 +24,7 @@ import { CancelReason, NoAccountCause } from '@gateway/proto/usage/v1/request_lo
 import { directClient, type Handlers, RpcError, serviceRoute } from '@gateway/rpc';
 import { describe, expect, it } from 'vitest';
 import { requestFrames } from '../endpoints/generate.ts';
+import { Patience } from '../patience.ts';
 import { RequestLogEntry } from '../usage/request-log.ts';
 import { type AttemptPlan, runAttempts } from './attempt-loop.ts';
 import { Leases } from './leases.ts';
@@ -123,7 +124,7 @@ function setUp(
   const brokerClient = directClient(serviceRoute(PoolBrokerService, broker));
   const leases = new Leases({
     broker: brokerClient,
-    timeoutMs: 1_000,
+    deadline: {},
     events: { reportGivenUp: refuse, faulted: refuse },
   });
   const logEntry = new RequestLogEntry({ requestId: 'r', endpoint: '/v1/chat/completions', receivedAtMs: 0 });
@@ -148,6 +149,7 @@ function setUp(
         faultOf,
         ...asking,
         signal: client.signal,
+        patience: new Patience(Number.POSITIVE_INFINITY),
         logEntry,
         recorder,
         execute: (lease, signal) => {

@@ -20,6 +20,7 @@ import { CancelReason } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { RpcError } from '@gateway/rpc';
 import { inSpan } from '@gateway/telemetry';
 import { labelSetsOf, mayUseModel } from '../authorization/token-rules.ts';
+import { retryAfterMs } from '../errors/client-error.ts';
 import type { RequestEvents } from '../events.ts';
 import type { AdmittedRequest } from '../request-context.ts';
 import { attemptFailure } from '../usage/request-log.ts';
@@ -36,7 +37,7 @@ import {
 } from './attempt-errors.ts';
 import type { Leases } from './leases.ts';
 
-export interface AttemptPlan extends Pick<AdmittedRequest, 'requestId' | 'signal' | 'logEntry'> {
+export interface AttemptPlan extends Pick<AdmittedRequest, 'requestId' | 'signal' | 'logEntry' | 'patience'> {
   /** Whose rules restrict models and accounts. */
   readonly token: Pick<Token, 'access' | 'group'>;
   /** A class id or a provider's model id. */
@@ -100,7 +101,7 @@ const attemptCeiling = 50;
  * request, if no other candidate may be tried.
  */
 export async function runAttempts(plan: AttemptPlan, { leases, events }: AttemptPeers): Promise<AttemptsResult> {
-  const { requestId, token, model, affinityKey, features = [], caller, signal, logEntry } = plan;
+  const { requestId, token, model, affinityKey, features = [], caller, signal, logEntry, patience } = plan;
   const { faultOf, execute, recorder } = plan;
   if (!mayUseModel(token, model)) {
     logEntry.onModelNotAllowed();
@@ -155,7 +156,7 @@ export async function runAttempts(plan: AttemptPlan, { leases, events }: Attempt
     try {
       signal.throwIfAborted();
       const answer = await inSpan('acquire', {}, async (span) => {
-        const acquired = await leases.acquire({ requestId, model, affinityKey, caller, ...asked });
+        const acquired = await leases.acquire({ requestId, model, affinityKey, caller, ...asked }, patience);
         span.setAttribute('gateway.acquire.result', acquired.result.case ?? 'none');
         return acquired;
       });
@@ -165,7 +166,7 @@ export async function runAttempts(plan: AttemptPlan, { leases, events }: Attempt
       void reportLast();
       if (!(thrown instanceof RpcError) || signal.aborted) throw thrown;
       logEntry.onBrokerAway();
-      return outOfReach(plan.formats, { cause: thrown });
+      return outOfReach(plan.formats, { cause: thrown, retryAfterMs });
     }
   }
 

@@ -24,7 +24,7 @@ function setUp() {
       },
       renewLeases: async () => expect.fail('not expected here'),
     },
-    timeoutMs: 1_000,
+    deadline: { timeoutMs: 1_000 },
     events: { reportGivenUp: (_fault, requestId) => givenUp.push(requestId), faulted: () => undefined },
   });
   onTestFinished(() => {

@@ -3,6 +3,7 @@ import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { type AcquireResponse, AcquireResponseSchema } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { RpcError } from '@gateway/rpc';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { Patience } from '../patience.ts';
 import { Leases } from './leases.ts';
 
 const request = { requestId: 'r', model: 'm' };
@@ -26,14 +27,14 @@ function setUp() {
       },
       renewLeases: async () => expect.fail('not expected here'),
     },
-    timeoutMs: 1_000,
+    deadline: { timeoutMs: 11_000 },
     events: { reportGivenUp: () => undefined, faulted: () => undefined },
   });
   onTestFinished(() => {
     leases[Symbol.dispose]();
     vi.useRealTimers();
   });
-  const acquired = leases.acquire(request).catch((thrown: unknown) => thrown);
+  const acquired = leases.acquire(request, new Patience(1_000)).catch((thrown: unknown) => thrown);
   return { answer, reported, acquired };
 }
 
@@ -47,7 +48,7 @@ describe('the call that asks for an account', () => {
     expect(reported).toEqual([]);
   });
 
-  it('fails at its deadline, and gives back a lease that comes later', async () => {
+  it('fails when its request gives up, and gives back a lease that comes later', async () => {
     const { answer, reported, acquired } = setUp();
     await vi.advanceTimersByTimeAsync(1_001);
     expect(await acquired).toMatchObject({ status: 'deadline_exceeded' });

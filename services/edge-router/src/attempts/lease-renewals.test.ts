@@ -23,7 +23,7 @@ function setUp(fault?: Error) {
         return { $typeName: 'gateway.pool.v1.RenewLeasesResponse' };
       },
     },
-    timeoutMs: 1_000,
+    deadline: { timeoutMs: 1_000 },
     events: { reportGivenUp: () => undefined, faulted: (...fault) => faults.push(fault) },
   });
   onTestFinished(() => {

@@ -6,14 +6,15 @@ import type {
   PoolBrokerService,
   ReportRequestSchema,
 } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
-import { type Client, UnaryCall } from '@gateway/rpc';
+import type { CallOptions, Client } from '@gateway/rpc';
 import { cancelTimer, monotonicMs, startInterval } from '@gateway/time';
 import type { RequestEvents } from '../events.ts';
+import type { Patience } from '../patience.ts';
 
 export interface LeasesOptions {
   readonly broker: Pick<Client<typeof PoolBrokerService>, 'acquire' | 'report' | 'renewLeases'>;
-  /** The time limit of one call. */
-  readonly timeoutMs: number;
+  /** Of each call. */
+  readonly deadline: Pick<CallOptions, 'timeoutMs'>;
   readonly events: Pick<RequestEvents, 'reportGivenUp' | 'faulted'>;
 }
 
@@ -52,14 +53,14 @@ export class Leases implements Disposable {
 
   /**
    * Asks for an account. A late broker may grant a lease to a request that has already been
-   * refused. So the call is not cancelled at the deadline, because the cancellation and the lease
-   * could cross on the way; instead a late lease is returned.
+   * refused. So the call is not cancelled when the request gives up, because the cancellation and
+   * the lease could cross on the way; instead a late lease is returned.
    */
-  async acquire(request: AcquireRequestInit): Promise<AcquireResponse> {
-    const { broker, timeoutMs } = this.#options;
-    const acquiring = broker.acquire(request, { timeoutMs: timeoutMs + lateForMs });
+  async acquire(request: AcquireRequestInit, patience: Pick<Patience, 'within'>): Promise<AcquireResponse> {
+    const { broker, deadline } = this.#options;
+    const acquiring = broker.acquire(request, deadline);
     try {
-      return await new UnaryCall<AcquireResponse>({ timeoutMs }).run(() => acquiring);
+      return await patience.within(() => acquiring);
     } catch (thrown) {
       void this.#giveBack(acquiring, request.requestId);
       throw thrown;
@@ -78,12 +79,13 @@ export class Leases implements Disposable {
 
   /** Resolves when the broker has the report, or when it waits to be repeated. Never throws. */
   async report(report: ReportRequestInit): Promise<void> {
-    const { broker, timeoutMs, events } = this.#options;
+    const { broker, deadline, events } = this.#options;
+    const untilMs = monotonicMs() + reportForMs;
     try {
-      await broker.report(report, { timeoutMs });
+      await broker.report(report, deadline);
     } catch (fault) {
       if (this.#unreported.size >= maxUnreported) return events.reportGivenUp(fault, report.requestId);
-      this.#unreported.set(report, { untilMs: monotonicMs() + reportForMs, fault });
+      this.#unreported.set(report, { untilMs, fault });
     }
   }
 
@@ -113,10 +115,10 @@ export class Leases implements Disposable {
   }
 
   async #renew(leases: readonly Lease[]): Promise<void> {
-    const { broker, timeoutMs, events } = this.#options;
+    const { broker, deadline, events } = this.#options;
     const renewals = leases.map(({ leaseId, accountId, pool, model }) => ({ leaseId, accountId, pool, model }));
     // The next round comes well before the leases expire.
-    await broker.renewLeases({ renewals }, { timeoutMs }).catch((fault) => events.faulted('renewal', fault));
+    await broker.renewLeases({ renewals }, deadline).catch((fault) => events.faulted('renewal', fault));
   }
 
   /**
@@ -126,11 +128,11 @@ export class Leases implements Disposable {
   async #reportAgain(): Promise<void> {
     if (this.#isReporting) return;
     this.#isReporting = true;
-    const { broker, timeoutMs, events } = this.#options;
+    const { broker, deadline, events } = this.#options;
     for (const [report, { untilMs, fault }] of this.#unreported) {
       const isTooLate = monotonicMs() >= untilMs;
       if (isTooLate) events.reportGivenUp(fault, report.requestId);
-      const [taken] = isTooLate ? [] : await Promise.allSettled([broker.report(report, { timeoutMs })]);
+      const [taken] = isTooLate ? [] : await Promise.allSettled([broker.report(report, deadline)]);
       this.#unreported.delete(report);
       if (taken?.status !== 'rejected') continue;
       // Moved behind the others: a report that no broker accepts must not hold them up.
@@ -142,14 +144,8 @@ export class Leases implements Disposable {
 }
 
 /**
- * How long a late lease is still awaited. After that the call is cancelled, so a frozen broker
- * grants nothing when it resumes.
- */
-const lateForMs = 10_000;
-
-/**
- * Less than the two minutes for which brokers remember ended leases: an accepted report must not
- * arrive again after that.
+ * With the deadline of the last repeat, less than the two minutes for which brokers remember ended
+ * leases: an accepted report must not arrive again after that.
  */
 const reportForMs = 30_000;
 

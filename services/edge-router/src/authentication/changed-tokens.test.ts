@@ -166,6 +166,6 @@ function environment(url: string, folder: string) {
     PORT: '0',
     GATEWAY_DATA: folder,
     NATS_URL: 'nats://127.0.0.1:1',
-    RPC_TIMEOUT_MS: '20000',
+    ADMISSION_PATIENCE_SECONDS: '20',
   };
 }

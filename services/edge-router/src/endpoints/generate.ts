@@ -31,7 +31,7 @@ export interface Generation extends Affinity, Pick<AttemptPlan, 'model' | 'forma
  * memory while its answer streams.
  */
 export function generate(request: AdmittedRequest, peers: EndpointPeers, generation: Generation): Promise<void> {
-  const { requestId, token, admission, route, signal, logEntry } = request;
+  const { requestId, token, admission, route, signal, logEntry, patience } = request;
   const { body, model, dialect, affinityKey, answerKeysOf, forwardHeaders, onFailed, ...plan } = generation;
   const recorded = { requestId, token, admission, endpoint: route.path, bodyBytes: body.source.length };
   const recorder = new UsageRecorder(recorded, peers);
@@ -47,7 +47,8 @@ export function generate(request: AdmittedRequest, peers: EndpointPeers, generat
     return adapterOf(lease, peers).execute(requestFrames(head, body.source), { signal: callSignal, timeoutMs });
   };
   const caller = callerKey(token.tokenId);
-  const attempts = { ...plan, requestId, token, model, affinityKey, caller, signal, logEntry, execute, recorder };
+  const asked = { requestId, token, model, affinityKey, caller, signal, logEntry, patience };
+  const attempts = { ...plan, ...asked, execute, recorder };
   const run = () =>
     deliver(runAttempts(attempts, peers), request, peers, { affinityKey, answerKeysOf, onFailed, recorder });
   const reserving =

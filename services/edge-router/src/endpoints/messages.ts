@@ -109,7 +109,7 @@ function asSubscription(error: GatewayError): GatewayError {
  * @see spec "POST /v1/messages/count_tokens"
  */
 export async function countTokens(context: AdmittedRequest, peers: EndpointPeers): Promise<void> {
-  const { requestId, token, request, response, signal, logEntry } = context;
+  const { requestId, token, request, response, signal, logEntry, patience } = context;
   const { body, model: given } = await readRequestBody(context, { streamed: false });
   const model = requiredModel(body, given);
   requireArray(body, 'messages', 'messages');
@@ -131,7 +131,7 @@ export async function countTokens(context: AdmittedRequest, peers: EndpointPeers
   const caller = callerKey(token.tokenId);
   const features = featuresOf(forwardHeaders);
   const asked = { requestId, token, model, formats, features, affinityKey: sessionKey, caller };
-  const plan = { ...asked, signal, logEntry, execute };
+  const plan = { ...asked, signal, logEntry, patience, execute };
   const answer = await runAttempts(plan, peers).finally(() => peers.leases.stopRenewing(requestId));
   if (answer.kind === 'failed') throw messagesError(answer);
   answer.frames.close();

@@ -3,8 +3,11 @@ import { sendJson } from '../http/respond.ts';
 import type { AdmittedRequest, EndpointPeers } from '../request-context.ts';
 
 /** The models that chat completions accepts. @see spec "GET /v1/models" */
-export async function models({ response, token }: AdmittedRequest, { broker, config }: EndpointPeers): Promise<void> {
-  const listing = await broker.listModels({}, { timeoutMs: config.rpcTimeoutMs });
+export async function models(
+  { response, token, patience }: AdmittedRequest,
+  { broker, deadline }: EndpointPeers,
+): Promise<void> {
+  const listing = await patience.within(() => broker.listModels({}, deadline));
   const data = modelsFor(token, listing.models).map(({ id, ownedBy, name }) => {
     return { id, object: 'model', created: 0, owned_by: ownedBy, name };
   });

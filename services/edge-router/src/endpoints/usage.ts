@@ -7,16 +7,14 @@ import { type CallTimes, isLimited, limiterTerms, shownInstant } from '../admiss
 import { sendJson } from '../http/respond.ts';
 import type { AdmittedRequest, EndpointPeers, LimitObject, UsageReport } from '../request-context.ts';
 
-/** How long the ledger may take to catch up and answer. */
-const queryTimeoutMs = 5_000;
-
 /**
  * Usage and limits of the calling token only. A token that asks often costs the ledger one query at
  * a time.
  * @see spec "GET /v1/usage"
  */
-export async function usage({ response, token }: AdmittedRequest, peers: EndpointPeers): Promise<void> {
-  const { used, limits } = await peers.usageReports.ask(token.tokenId, () => reportOf(token, peers));
+export async function usage({ response, token, patience }: AdmittedRequest, peers: EndpointPeers): Promise<void> {
+  const ask = () => peers.usageReports.ask(token.tokenId, () => reportOf(token, peers));
+  const { used, limits } = await patience.within(ask);
   sendJson(response, 200, {
     object: 'usage',
     token: { kind: token.kind === TokenKind.SERVICE ? 'service' : 'personal', label: token.label },
@@ -28,9 +26,9 @@ export async function usage({ response, token }: AdmittedRequest, peers: Endpoin
 }
 
 async function reportOf(token: Token, peers: EndpointPeers): Promise<UsageReport> {
-  const { usageQuery } = peers;
+  const { usageQuery, deadline } = peers;
   const [used, limits] = await Promise.all([
-    usageQuery.getUsage({ tokenId: token.tokenId }, { timeoutMs: queryTimeoutMs }),
+    usageQuery.getUsage({ tokenId: token.tokenId }, deadline),
     isLimited(token) ? limitsOf(token, peers) : unlimited,
   ]);
   return { used, limits };

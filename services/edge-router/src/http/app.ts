@@ -1,5 +1,5 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { GatewayError, type GatewayErrorCode, toGatewayError } from '@gateway/errors';
+import { GatewayError, type GatewayErrorCode } from '@gateway/errors';
 import { CostKind } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { RequestEnding } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { failSpan, inSpan, type Span, SpanKind, startSpan, withSpan } from '@gateway/telemetry';
@@ -8,8 +8,10 @@ import { admit, limiterTerms, placesOf, takesPlaces } from '../admission/admit.t
 import { authenticate, type TokenCache } from '../authentication/authenticate.ts';
 import { BodyMemory } from '../body/body-memory.ts';
 import { maxBytesOf } from '../body/read-body.ts';
+import { toClientError } from '../errors/client-error.ts';
 import { HttpFault } from '../errors/render-error.ts';
 import { methodLabel, otherRoute, type RequestEvents } from '../events.ts';
+import { Patience } from '../patience.ts';
 import type { EdgeRouterPeers } from '../peers.ts';
 import type { AdmittedRequest, EndpointPeers, Route } from '../request-context.ts';
 import { routes } from '../routes.ts';
@@ -71,7 +73,7 @@ const nowhere = { path: otherRoute, errorDialect: 'chat', operation: undefined }
 /** How long a request may wait in total for room for its body. */
 const bodyWaitMs = 5_000;
 
-type Asked = Pick<AdmittedRequest, 'requestId' | 'request' | 'response' | 'signal' | 'logEntry'>;
+type Asked = Pick<AdmittedRequest, 'requestId' | 'request' | 'response' | 'signal' | 'logEntry' | 'patience'>;
 
 /**
  * Measures, traces and logs a request, whatever `act` does with it. Errors that `act` throws are
@@ -80,7 +82,7 @@ type Asked = Pick<AdmittedRequest, 'requestId' | 'request' | 'response' | 'signa
 async function serve(
   { path, errorDialect, operation }: Pick<Route, 'path' | 'errorDialect' | 'operation'>,
   response: ServerResponse,
-  { events, clock, config, requestLog }: AppPeers,
+  { events, clock, config, patienceMs, requestLog }: AppPeers,
   act: (asked: Asked) => Promise<void>,
 ): Promise<void> {
   const request = response.req;
@@ -100,9 +102,9 @@ async function serve(
     const signal = clientSignal(response);
     let errorCode: GatewayErrorCode | undefined;
     try {
-      await act({ requestId, request, response, signal, logEntry });
+      await act({ requestId, request, response, signal, logEntry, patience: new Patience(patienceMs) });
     } catch (thrown) {
-      const error = toGatewayError(thrown);
+      const error = toClientError(thrown);
       if (!signal.aborted) {
         errorCode = error.code;
         events.refused(error);
@@ -122,14 +124,16 @@ async function serve(
 
 /** Every request to an endpoint takes the same steps: authenticate, admit, answer. */
 async function answer(asked: Asked, route: Route, peers: AppPeers, bodies: BodyMemory): Promise<void> {
-  const { requestId, request, response, signal, logEntry } = asked;
+  const { requestId, request, response, signal, logEntry, patience } = asked;
   checkMethod(route, request);
-  const token = await authenticate(request, route.authHeader, peers.tokens);
+  const token = await patience.within(() => authenticate(request, route.authHeader, peers.tokens));
   logEntry.onAuthenticated(token.tokenId);
   const takesTokens = route.cost === CostKind.REQUEST_AND_TOKENS;
   // Before the body is read: a bad request takes a slot too.
   const { refusal, ...admission } = await inSpan('admit', {}, async (span) => {
-    const ask = () => admit(requestId, token, route.cost, peers);
+    // A request that waits for a place asks again and again.
+    const patient = () => (peers.config.placeQueueMs > 0 ? new Patience(peers.patienceMs) : patience);
+    const ask = () => patient().within(() => admit(requestId, token, route.cost, peers));
     const decision = await (takesTokens ? peers.places.admit({ token, signal, ask }) : ask());
     if (decision.refusal !== undefined) span.setAttribute('gateway.limit', decision.refusal.limit ?? 'none');
     return decision;

@@ -32,7 +32,7 @@ export interface SignInRoute {
  * @see https://www.rfc-editor.org/rfc/rfc8628
  */
 export function signInRoutes({ config, signIn, tokens, managed, onFault }: SignInPeers): readonly SignInRoute[] {
-  const { signInPageUrl: pageUrl, publicUrl, opencodeModels, rpcTimeoutMs: timeoutMs, uploadPace } = config;
+  const { signInPageUrl: pageUrl, publicUrl, opencodeModels, admissionPatienceMs: timeoutMs, uploadPace } = config;
   if (pageUrl === undefined) return [];
   const begun = new LRUCache<string, number>({ max: 10_000, ttl: 60_000, noUpdateTTL: true, ...cacheTime });
   const form = (request: IncomingMessage) => readForm(request, uploadPace);

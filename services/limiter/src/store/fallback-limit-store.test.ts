@@ -406,7 +406,7 @@ describe('a store whose remote goes away', () => {
     expect(store.notReady()).toBeUndefined();
     clock.advanceMs(1);
     await expect(admit('c')).rejects.toMatchObject({
-      code: 'internal_error',
+      code: 'providers_unavailable',
       message: expect.stringContaining('Try again later'),
     });
     expect(store.notReady()).toContain('away');
@@ -415,7 +415,7 @@ describe('a store whose remote goes away', () => {
   it('fails at once when it is set to, and loses no settle', async () => {
     store = await started({ failureMode: 'closed' });
     remote.away = 'before the call';
-    await expect(admit('a')).rejects.toMatchObject({ code: 'internal_error' });
+    await expect(admit('a')).rejects.toMatchObject({ code: 'providers_unavailable' });
     await expect(settle('a', 5)).resolves.toMatchObject({ usedTokens: 5 });
     remote.away = 'no';
     await vi.advanceTimersByTimeAsync(250);

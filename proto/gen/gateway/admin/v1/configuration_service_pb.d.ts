@@ -23,7 +23,7 @@ export declare type Setting = Message<"gateway.admin.v1.Setting"> & {
   service: string;
 
   /**
-   * "RPC_TIMEOUT_MS"
+   * "TOKEN_CACHE_SECONDS"
    *
    * @generated from field: string name = 2;
    */

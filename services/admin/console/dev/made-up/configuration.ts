@@ -73,7 +73,7 @@ const settings = [
   ['edge-router', 'LOG_LEVEL', 'info', 'default'],
   ['edge-router', 'PORT', '8080', 'environment'],
   ['limiter', 'REDIS_URL', '(set)', 'file'],
-  ['limiter', 'RPC_TIMEOUT_MS', '1000', 'default'],
+  ['edge-router', 'TOKEN_CACHE_SECONDS', '30', 'default'],
   ['pool-broker', 'ACCOUNT_KEYS', '(set)', 'file'],
   ['pool-broker', 'DATABASE_URL', '(set)', 'file'],
   ['usage-query', 'USAGE_WAIT_MILLISECONDS', '1000', 'default'],

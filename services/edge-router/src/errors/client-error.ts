@@ -1,0 +1,18 @@
+import { GatewayError, toGatewayError } from '@gateway/errors';
+import { isNotNow } from '@gateway/rpc';
+
+/**
+ * What a client learns of any failure. A service behind the gateway that gave no answer, for
+ * whatever reason, is no fault of the gateway: the request can't be served now, and a later one can.
+ * @see spec "Codes"
+ */
+export function toClientError(thrown: unknown): GatewayError {
+  if (thrown instanceof GatewayError || !isNotNow(thrown)) return toGatewayError(thrown);
+  return new GatewayError('providers_unavailable', 'The gateway is too busy at the moment. Try again later.', {
+    cause: thrown,
+    retryAfterMs,
+  });
+}
+
+/** By then what the request waited for has usually come, and is kept for the next one. */
+export const retryAfterMs = 5_000;
