@@ -33,10 +33,6 @@ const channelOptions: ChannelOptions = {
   // A batch of frames is slightly longer than the message in it.
   'grpc.max_receive_message_length': maxMessageBytes + MiB,
   'grpc.max_send_message_length': maxMessageBytes + MiB,
-  // Detects a paused or vanished peer within a quarter of a minute.
-  'grpc.keepalive_time_ms': 10_000,
-  'grpc.keepalive_timeout_ms': 5_000,
-  'grpc.keepalive_permit_without_calls': 1,
 };
 
 /**

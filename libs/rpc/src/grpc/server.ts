@@ -51,6 +51,8 @@ export type Refusal =
 
 export type OnRefused = (refusal: Refusal) => void;
 
+const keepAliveMs = 10_000;
+
 /** The trailer that contains a gateway.error.v1.ErrorDetail in binary form. */
 const errorDetailTrailer = 'gateway-error-bin';
 
@@ -120,8 +122,8 @@ export class GrpcServer {
 
   /**
    * Takes no new calls, lets running ones finish, and cancels what is left after `graceMs`.
-   * Connections are closed after their streams: grpc-js can't send keep-alive pings on a closing
-   * connection, so it would consider the connection dead and cut the calls on it.
+   * Connections are closed after their streams: on a closing connection a client could not ask for a
+   * sign of life.
    */
   async stop(graceMs: number): Promise<void> {
     this.setServing(false);
@@ -147,8 +149,10 @@ export class GrpcServer {
     const accept = (socket: Socket): void => {
       // A connection whose handshake finishes after the listener has closed would be cut off with
       // its first calls.
-      if (this.#isStopping) socket.destroy();
-      else injector.injectConnection(socket);
+      if (this.#isStopping) return void socket.destroy();
+      // The system finds out whether a client has vanished: it has time when this process has none.
+      socket.setKeepAlive(true, keepAliveMs);
+      injector.injectConnection(socket);
     };
     return tls === undefined ? createServer(accept) : tls.createServer(accept, onRefused);
   }

@@ -4,7 +4,6 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
-import { clientOptions } from '../grpc/definition.ts';
 import { GrpcServer } from '../grpc/server.ts';
 import { serviceRoute } from '../service-types.ts';
 import { PlayService } from './__fixtures__/play-service.ts';
@@ -45,9 +44,9 @@ async function replica(name: string, port = 0) {
   return { state, stop: (graceMs: number) => server.stop(graceMs), port: server.port };
 }
 
-function channelTo(addresses: () => readonly string[], grpc?: ChannelOptions['grpc']) {
+function channelTo(addresses: () => readonly string[], options: ChannelOptions = {}) {
   const resolve = async () => addresses();
-  const channel = openChannel('http://play:80', { service: 'player', resolve, resolveIntervalMs: 50, grpc });
+  const channel = openChannel('http://play:80', { service: 'player', resolve, resolveIntervalMs: 50, ...options });
   opened.push(() => channel[Symbol.dispose]());
   return channel.client(PlayService);
 }
@@ -138,7 +137,9 @@ describe('a channel', () => {
 
   it('lets a running stream end while its server drains, however many signs of life are asked for meanwhile', async () => {
     const one = await replica('one');
-    const client = channelTo(() => [one.state.address], { ...clientOptions, 'grpc.keepalive_time_ms': 20 });
+    const client = channelTo(() => [one.state.address], {
+      silence: { tickMs: 5, waiting: 1, idle: 1, unanswered: 200 },
+    });
     const second = Promise.withResolvers<Value>();
     const echoes = client
       .bidiStream(
@@ -194,7 +195,7 @@ describe('a channel', () => {
   it('leaves nothing behind of connections that failed', async () => {
     const one = await replica('one');
     const proxy = await proxyTo(one.port, { refuses: 5 });
-    const client = channelTo(() => [proxy.address], { ...clientOptions, 'grpc.initial_reconnect_backoff_ms': 50 });
+    const client = channelTo(() => [proxy.address], { grpc: { 'grpc.initial_reconnect_backoff_ms': 50 } });
     await expect.poll(() => text(client.unary({})).catch(() => '')).toBe('one');
     await sleep(500);
     expect(proxy.connections.size).toBe(1);
@@ -222,6 +223,18 @@ describe('a channel', () => {
     await expect(client.unary({}, { timeoutMs: 50 })).rejects.toMatchObject({ status: 'deadline_exceeded' });
   });
 
+  it('is not reachable when it accepts connections and says nothing', async () => {
+    const hung = createServer(() => undefined).listen(0, '127.0.0.1');
+    opened.push(() => {
+      hung.close();
+    });
+    await once(hung, 'listening');
+    const client = channelTo(() => [`127.0.0.1:${(hung.address() as AddressInfo).port}`], {
+      silence: { tickMs: 5, waiting: 1, idle: 1, unanswered: 20 },
+    });
+    await expect(client.unary({})).rejects.toMatchObject({ status: 'unavailable' });
+  });
+
   it('says so when the name stands for no address', async () => {
     const client = channelTo(() => []);
     await expect(client.unary({})).rejects.toMatchObject({
@@ -243,7 +256,7 @@ describe('a replica that is a process of its own', () => {
 
   function clientOf(port: number) {
     const channel = openChannel(`http://127.0.0.1:${port}`, {
-      grpc: { 'grpc.keepalive_time_ms': 200, 'grpc.keepalive_timeout_ms': 200 },
+      silence: { tickMs: 20, waiting: 2, idle: 10, unanswered: 30 },
     });
     opened.push(() => channel[Symbol.dispose]());
     return channel.client(PlayService);

@@ -6,6 +6,7 @@ import { MultiplexService, type OpenResponse } from '@gateway/proto/rpc/v1/multi
 import { activeTraceparent, type Metrics } from '@gateway/telemetry';
 import {
   type ChannelCredentials,
+  type ClientUnaryCall,
   credentials,
   Client as GrpcClient,
   type ChannelOptions as GrpcOptions,
@@ -21,6 +22,7 @@ import type { CallContext, CallOptions, Client } from '../service-types.ts';
 import { UnaryCall } from '../unary-call.ts';
 import { ClientSession, type NewCall } from './client-session.ts';
 import { Replicas } from './replicas.ts';
+import { type SilenceLimits, usualSilence, watchForSilence } from './watch-for-silence.ts';
 
 /**
  * A service at an address: one connection for each replica behind the name, with calls spread over
@@ -44,6 +46,8 @@ export interface ChannelOptions {
   readonly tls?: Tls | undefined;
   /** Called when a replica becomes unreachable, with the reason. The channel keeps trying. */
   readonly onUnreachable?: (address: string, problem: Error) => void;
+  /** When a replica that does not answer is given up. */
+  readonly silence?: SilenceLimits | undefined;
   /** Where calls are measured. */
   readonly metrics?: Metrics | undefined;
   /** Replaces our settings of grpc-js. */
@@ -165,7 +169,10 @@ function credentialsFor(protocol: string, { service, tls }: ChannelOptions): () 
   return () => tls.channelCredentials(service);
 }
 
-/** Resolves once the replica has accepted the stream. */
+/**
+ * Resolves once the replica has accepted the stream. From then on the session ends when the replica
+ * gives no sign of life, unless it is on this machine: there it lives as long as its connection.
+ */
 async function connect(
   address: string,
   channelCredentials: ChannelCredentials,
@@ -188,16 +195,81 @@ async function connect(
   );
   // Errors after the end of the stream need a listener too.
   stream.on('error', () => undefined).on('close', () => client.close());
+  const silent = new AbortController();
+  const onSilent = () => silent.abort(new Error('it accepts connections, but does not answer'));
+  const silence = options.silence ?? usualSilence;
+  const isLocal = address.startsWith('unix:');
+  // The stream itself is the probe.
+  const opening = { received: 0, isWaiting: true, probe: () => never, onSilent };
+  const watchOfOpening = isLocal ? undefined : watchForSilence(opening, silence);
   try {
-    await once(stream, 'metadata', { signal });
+    await once(stream, 'metadata', { signal: AbortSignal.any([signal, silent.signal]) });
   } catch (thrown) {
     stream.cancel();
     // A stream that is never read never closes, and a client that is left open keeps connecting.
     client.close();
-    throw thrown;
+    throw silent.signal.aborted ? silent.signal.reason : thrown;
+  } finally {
+    watchOfOpening?.[Symbol.dispose]();
   }
-  return new ClientSession(stream);
+  const session = new ClientSession(stream);
+  if (!isLocal) {
+    const health = new HealthProbe(client);
+    const watch = watchForSilence(
+      {
+        get received() {
+          return session.received;
+        },
+        get isWaiting() {
+          return session.inFlight > 0;
+        },
+        probe: () => health.probe(),
+        onSilent: () => stream.cancel(),
+      },
+      silence,
+    );
+    stream.once('close', () => {
+      watch[Symbol.dispose]();
+      health[Symbol.dispose]();
+    });
+  }
+  return session;
 }
+
+/** Asks the standard health service of a replica, on the same connection. */
+class HealthProbe implements Disposable {
+  readonly #client: GrpcClient;
+  #call: ClientUnaryCall | undefined;
+
+  constructor(client: GrpcClient) {
+    this.#client = client;
+  }
+
+  /** Resolves with any answer, because only a process that lives gives one. Never rejects. */
+  probe(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#call = this.#client.makeUnaryRequest(healthPath, noBytes, asBytes, {}, () => resolve());
+    });
+  }
+
+  /** A call that no one answers would keep its connection open. */
+  [Symbol.dispose](): void {
+    this.#call?.cancel();
+  }
+}
+
+const healthPath = '/grpc.health.v1.Health/Check';
+
+/** A request without fields, which asks about the whole server. */
+function noBytes(): Buffer {
+  return Buffer.alloc(0);
+}
+
+function asBytes(answer: Buffer): Buffer {
+  return answer;
+}
+
+const never = new Promise<never>(() => undefined);
 
 /**
  * A grpc-js client that is closed during the pause before its next connection attempt still makes

@@ -55,12 +55,18 @@ export class ClientSession {
   readonly #calls = new Map<number, Receiver>();
   readonly #closing = Promise.withResolvers<void>();
   #lastCallId = 0;
+  #received = 0;
   #isClosing = false;
 
   constructor(stream: ClientBatchStream) {
     this.#stream = stream;
     this.#writer = new BatchWriter(stream);
     void this.#readAll();
+  }
+
+  /** How many batches have arrived. */
+  get received(): number {
+    return this.#received;
   }
 
   get inFlight(): number {
@@ -108,7 +114,10 @@ export class ClientSession {
   async #readAll(): Promise<void> {
     let cause: unknown = new Error('the server ended the stream');
     try {
-      for await (const { frames } of this.#stream) for (const frame of frames) this.#onFrame(frame);
+      for await (const { frames } of this.#stream) {
+        this.#received += 1;
+        for (const frame of frames) this.#onFrame(frame);
+      }
     } catch (thrown) {
       cause = thrown;
     }
