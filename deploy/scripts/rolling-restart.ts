@@ -152,9 +152,6 @@ async function startServices(simulator: Simulator): Promise<RunningServices> {
         SIMULATOR_URL: simulator.url,
         LOG_LEVEL: 'warn',
         DRAIN_DELAY_SECONDS: String(drainDelaySeconds),
-        // On a busy machine a late answer must not look like an outage.
-        REDIS_COMMAND_TIMEOUT_MS: '1000',
-        LIMITER_REDIS_TIMEOUT_MS: '1000',
       },
       envOf: new Map(),
       drainTimeoutSeconds: 3 * streamSeconds + 30,

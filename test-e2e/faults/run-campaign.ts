@@ -75,8 +75,6 @@ const quickSettings = {
   LIMITER_RECONCILE_SECONDS: '1',
   // The ledger must recognise repetitions, not the stream.
   USAGE_STREAM_DUPLICATE_WINDOW_SECONDS: '1',
-  LIMITER_REDIS_TIMEOUT_MS: '300',
-  REDIS_COMMAND_TIMEOUT_MS: '300',
 };
 
 /** Before the first injection there is usage in the stream, and requests are under way. */

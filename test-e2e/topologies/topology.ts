@@ -32,9 +32,6 @@ export function commandLineSettings({ adminUrl, adminToken }: Pick<Topology, 'ad
  * outage.
  */
 export const suiteSettings: Readonly<Record<string, string>> = {
-  // The longest allowed value.
-  REDIS_COMMAND_TIMEOUT_MS: '1000',
-  LIMITER_REDIS_TIMEOUT_MS: String(roomMs(1_000)),
   // Without receivers, a round is one call.
   ALERT_INTERVAL_SECONDS: '1',
   USAGE_WAIT_MILLISECONDS: String(Math.min(roomMs(4_000), 10_000)),

@@ -1,10 +1,9 @@
-import { GatewayError } from '@gateway/errors';
 import type { Refusal } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { RpcError } from '@gateway/rpc';
 import { outsideTraces } from '@gateway/telemetry';
 import { cancelTimer, startInterval, startTimer, type Timer } from '@gateway/time';
 import type { Check, Decision } from './decide.ts';
-import type { FallbackOptions } from './fallback-options.ts';
+import { type FallbackOptions, mayNotDecide } from './fallback-options.ts';
 import { Heartbeats } from './heartbeats.ts';
 import { KeptSettles } from './kept-settles.ts';
 import type { Heartbeat, RemoteLimits, Reservation, RunningRequest, SettledTotals, Settlement } from './limit-store.ts';
@@ -17,10 +16,9 @@ import { asWhole, checkByShare, type ReplicaPlace, replicaHeartbeatMs } from './
 
 /**
  * Limits that a remote store decides, and that survive its outages. While the remote is away, each
- * replica enforces its share of requests per minute and of requests at a time from exact windows
- * and places of its own, and continues from the totals of days and budgets that it saw last. It
- * spends its share of what was left of a budget by then.
- * Settles are kept, and replayed with the same request ids when the remote answers.
+ * replica enforces its share of requests per minute and at a time from exact windows and places of
+ * its own, and continues from the totals that it saw last, with its share of what was left of a
+ * budget. Settles are kept, and replayed with the same request ids when the remote answers.
  *
  * The share is the limit divided by the number of replicas that the remote last reported. A replica
  * that has not reached the remote since it started knows neither that number nor what it admitted
@@ -93,10 +91,8 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
   }
 
   /**
-   * @throws RpcError `unavailable` until the remote is reached for the first time: other replicas
-   *   can decide.
-   * @throws GatewayError `providers_unavailable` while the remote is away and this replica may not
-   *   decide.
+   * @throws RpcError `unavailable` until the remote is first reached: other replicas can decide.
+   * @throws GatewayError `providers_unavailable` while this replica may not decide alone.
    */
   admit(check: Check): Promise<Decision> {
     const alone = () => this.#admitAlone(check);
@@ -235,9 +231,7 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
   #requireMayDecide(): ReplicaPlace {
     const place = this.#requirePlace();
     if (this.#mayDecideAlone()) return place;
-    throw new GatewayError('providers_unavailable', 'Limits cannot be checked at the moment. Try again later.', {
-      retryAfterMs,
-    });
+    throw mayNotDecide();
   }
 
   #requirePlace(): ReplicaPlace {
@@ -256,7 +250,7 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
   /** Settles again later, under the same id, because it is not known whether the remote did. */
   protected keepSettle(settlement: Settlement): void {
     this.#keptSettles.keep(settlement);
-    this.#planRecovery(keptSettleMs);
+    this.#planRecovery(1_000);
   }
 
   async #settleAlone(settlement: Settlement): Promise<SettledTotals> {
@@ -270,10 +264,7 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
     if (!this.isAway) for (const { counter, total } of totals) this.local.setTotal(counter, total);
   }
 
-  /**
-   * Announces that this replica is alive, and learns its place. In an outage the recovery does. A
-   * slow remote gets one heartbeat after the other.
-   */
+  /** Announces that this replica is alive, and learns its place. In an outage the recovery does. */
   async #sayAlive(): Promise<void> {
     if (this.isAway || this.#isBeating) return;
     this.#isBeating = true;
@@ -281,10 +272,7 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
     this.#isBeating = false;
   }
 
-  /**
-   * Only a replica that has handed over everything sends a heartbeat. From heartbeats the others
-   * conclude that the remote lacks nothing of that replica.
-   */
+  /** Only a replica that has handed over everything sends one: so others know that it has. */
   async #beat(): Promise<void> {
     const [askedAtMs, outage] = [this.#options.clock.nowMs(), this.#outage];
     // An answer from before an outage does not describe the present.
@@ -323,13 +311,10 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
     }
     this.#recovery = undefined;
     if (this.isAway || this.#isReturning()) this.#planRecovery(this.#options.probeEveryMs);
-    else if (this.#keptSettles.size > 0) this.#planRecovery(keptSettleMs);
+    else if (this.#keptSettles.size > 0) this.#planRecovery(1_000);
   }
 
-  /**
-   * Gives the remote what it may lack while this replica still decides alone; then, while all
-   * requests wait, what was admitted in the meantime.
-   */
+  /** First while this replica still decides alone; then, while requests wait, what that added. */
   async #handOver(): Promise<void> {
     const { clock, events, mayForget } = this.#options;
     if (this.#outage === undefined) return;
@@ -363,9 +348,3 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
     return this.#keptSettles.replay((settlement) => this.#settleRemotely(settlement));
   }
 }
-
-/** How often settles are sent again that a remote which is not away did not confirm. */
-const keptSettleMs = 1_000;
-
-/** A remote that is away for long comes back at any time. */
-const retryAfterMs = 5_000;

@@ -1,25 +1,22 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { monotonicMs, sleep } from '@gateway/time';
-import {
-  Cluster,
-  type ClusterNode,
-  type ClusterOptions,
-  type Command,
-  Redis,
-  type RedisOptions as ServerOptions,
-} from 'ioredis';
+import { Cluster, type ClusterNode, type ClusterOptions, Redis, type RedisOptions as ServerOptions } from 'ioredis';
 import { RedisTimeoutError, within } from './operations.ts';
 import type { RedisSettings, RedisTlsFiles } from './redis-settings.ts';
 
 export interface RedisOptions {
   readonly settings: RedisSettings;
-  /** How long Redis may take to answer a command. */
-  readonly timeoutMs: number;
+  /**
+   * How long a server may give no sign of life before its connection is closed. A command has no
+   * deadline of its own: servers answer in order, so whatever the answer to a later one is, a slow
+   * answer comes.
+   */
+  readonly silentMs?: number;
   /**
    * Whether every command may run twice. If so, commands wait for a connection and are sent again
-   * when it breaks; callers limit their time by `within`. Otherwise a command fails at once without
-   * a connection or without an answer in time, and is never sent twice.
+   * when it breaks. Otherwise a command fails at once without a connection, or when it breaks, and is
+   * never sent twice.
    */
   readonly isRepeatable: boolean;
   /** Called with the reason why connections fail, at most once a minute for each reason. */
@@ -27,7 +24,9 @@ export interface RedisOptions {
 }
 
 /** How long connecting may take. */
-export const connectTimeoutMs = 2_000;
+export const connectTimeoutMs = 5_000;
+
+const usualSilentMs = 2_000;
 
 /**
  * A connection that `connect` opens and that reconnects forever: to one server, to the master that
@@ -36,7 +35,7 @@ export const connectTimeoutMs = 2_000;
 export function openRedis(options: RedisOptions): Redis | Cluster {
   const redis = options.settings.place.kind === 'cluster' ? openCluster(options) : openServer(options);
   const report = reporterOf(options.onFault);
-  const silentMs = Math.max(1_000, 5 * options.timeoutMs);
+  const { silentMs = usualSilentMs } = options;
   redis.on('error', report);
   if (redis instanceof Cluster) {
     redis.on('node error', report);
@@ -66,10 +65,21 @@ function reconnectWhenSilent(redis: Redis, { silentMs, report }: Silence): void 
       } catch (thrown) {
         if (closed.aborted || !(thrown instanceof RedisTimeoutError)) continue;
         report(new Error(`Redis sent no answer for ${silentMs} ms.`));
+        failAtOnce(redis);
         redis.disconnect(true);
       }
     }
   }
+}
+
+/**
+ * Until a server answers again, commands fail instead of being sent again: callers decide without
+ * it.
+ */
+function failAtOnce(redis: Redis): void {
+  const { maxRetriesPerRequest } = redis.options;
+  redis.options.maxRetriesPerRequest = 0;
+  if (maxRetriesPerRequest !== 0) redis.once('ready', () => Object.assign(redis.options, { maxRetriesPerRequest }));
 }
 
 interface Silence {
@@ -102,7 +112,7 @@ export function onReconnected(redis: Redis | Cluster, listener: () => void): voi
 }
 
 /** Commands of one turn of the event loop are sent together. */
-function openServer({ settings, timeoutMs, isRepeatable }: RedisOptions): Redis {
+function openServer({ settings, isRepeatable }: RedisOptions): Redis {
   const { place, tls } = settings;
   const options: DriverOptions = {
     ...connectionOptions(settings),
@@ -129,7 +139,7 @@ function openServer({ settings, timeoutMs, isRepeatable }: RedisOptions): Redis 
       sentinelCommandTimeout: 1_000,
     } satisfies DriverOptions);
   } else Object.assign(options, place.servers[0]);
-  return new PersistentRedis(options, isRepeatable ? undefined : timeoutMs);
+  return new PersistentRedis(options);
 }
 
 /**
@@ -137,7 +147,7 @@ function openServer({ settings, timeoutMs, isRepeatable }: RedisOptions): Redis 
  * hold commands for several slots. A command that did not run, or that is repeatable, is retried
  * only briefly: callers work without Redis until a lost master is replaced.
  */
-function openCluster({ settings, timeoutMs, isRepeatable }: RedisOptions): Cluster {
+function openCluster({ settings, isRepeatable }: RedisOptions): Cluster {
   const options: DriverClusterOptions = {
     lazyConnect: true,
     clusterRetryStrategy: retryAfterMs,
@@ -150,7 +160,7 @@ function openCluster({ settings, timeoutMs, isRepeatable }: RedisOptions): Clust
     dnsLookup: (hostname, callback) => callback(null, hostname),
     redisOptions: connectionOptions(settings),
   };
-  const cluster = new TimedCluster([...settings.place.servers], options, isRepeatable ? undefined : timeoutMs);
+  const cluster = new ReadyCluster([...settings.place.servers], options);
   // Otherwise the first command to a node would wait for its connection, and others would fail in
   // the meantime.
   cluster.on('+node', (node: Redis) => {
@@ -211,18 +221,13 @@ function latestTextOf(path: string | undefined): (() => string) | undefined {
   };
 }
 
-/**
- * Fails commands that Redis does not answer in time, and reconnects when no Sentinel named a
- * server.
- */
+/** Reconnects also when no Sentinel named a server. */
 class PersistentRedis extends Redis {
-  readonly #timeoutMs: number | undefined;
   #isClosed = false;
   #attempts = 0;
 
-  constructor(options: DriverOptions, timeoutMs: number | undefined) {
+  constructor(options: DriverOptions) {
     super(options);
-    this.#timeoutMs = timeoutMs;
     this.on('ready', () => {
       this.#attempts = 0;
     });
@@ -236,20 +241,12 @@ class PersistentRedis extends Redis {
     if (!reconnect) this.#isClosed = true;
     super.disconnect(reconnect);
   }
-
-  override sendCommand(command: Command, stream?: Parameters<Redis['sendCommand']>[1]): unknown {
-    // A connection is given more time than a caller is.
-    if (command.name !== 'ping') limitTime(command, this.#timeoutMs);
-    return super.sendCommand(command, stream);
-  }
 }
 
-class TimedCluster extends Cluster {
-  readonly #timeoutMs: number | undefined;
-
-  constructor(nodes: ClusterNode[], options: DriverClusterOptions, timeoutMs: number | undefined) {
+/** Fails commands at once while there is no cluster. */
+class ReadyCluster extends Cluster {
+  constructor(nodes: ClusterNode[], options: DriverClusterOptions) {
     super(nodes, options);
-    this.#timeoutMs = timeoutMs;
   }
 
   override sendCommand(...[command, ...rest]: Parameters<Cluster['sendCommand']>): unknown {
@@ -259,11 +256,6 @@ class TimedCluster extends Cluster {
       command.reject(new Error('No Redis Cluster is connected.'));
       return command.promise;
     }
-    limitTime(command, this.#timeoutMs);
     return super.sendCommand(command, ...rest);
   }
-}
-
-function limitTime(command: Command, timeoutMs: number | undefined): void {
-  if (timeoutMs !== undefined) within(timeoutMs, command.promise).catch((thrown: Error) => command.reject(thrown));
 }

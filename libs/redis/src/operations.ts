@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { activeSpan, backendUp, databaseOperations, inSpan, type Metrics, SpanKind } from '@gateway/telemetry';
-import { cancelTimer, monotonicMs, startImmediate, startTimer } from '@gateway/time';
+import { cancelTimer, monotonicMs, startImmediate, startInterval } from '@gateway/time';
 import type { Cluster, Redis } from 'ioredis';
 
 /** Runs one operation in Redis, under the name of its script or command that operators see. */
@@ -69,18 +69,24 @@ export async function runScript(
 }
 
 /**
- * Fails when `work` takes too long. The driver's own `commandTimeout` would also fail a command
- * whose answer arrived while this process was paused or busy, because timers run before the network
- * is read. It would report an outage that did not happen.
+ * Fails when `work` takes too long, counted in turns of this process: one that was paused or starved
+ * would report an outage that did not happen. For the same reason the driver's own `commandTimeout`
+ * is not used.
  */
 export function within<T>(timeoutMs: number, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    const giveUp = () => reject(new RedisTimeoutError());
+    let leftTicks = Math.ceil(timeoutMs / tickMs);
+    const tick = () => {
+      leftTicks -= 1;
+      if (leftTicks <= 0) reject(new RedisTimeoutError());
+    };
     // The network is read between a timer and the `setImmediate` that it schedules.
-    const timer = startTimer(() => startImmediate(giveUp), timeoutMs);
+    const timer = startInterval(() => startImmediate(tick), Math.min(tickMs, timeoutMs));
     work.then(resolve, reject).finally(() => cancelTimer(timer));
   });
 }
+
+const tickMs = 250;
 
 export class RedisTimeoutError extends Error {
   override readonly name = 'RedisTimeoutError';

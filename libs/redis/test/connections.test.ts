@@ -11,7 +11,7 @@ function open({ url, env }: { readonly url: string; readonly env: Environment },
   const settings = redisSettings.required(new EnvReader({ ...env, REDIS_URL: url }), '');
   const faults: string[] = [];
   const onFault = (reason: string) => void faults.push(reason);
-  const redis = openRedis({ settings, timeoutMs: roomMs(500), isRepeatable, onFault });
+  const redis = openRedis({ settings, silentMs: roomMs(2_500), isRepeatable, onFault });
   onTestFinished(() => redis.disconnect());
   return { redis, faults };
 }

@@ -15,7 +15,7 @@ describe('operations in Redis', () => {
 
   async function opened() {
     const settings = redisSettings.required(new EnvReader({ REDIS_URL: server.url }), '');
-    const redis = openRedis({ settings, timeoutMs: roomMs(300), isRepeatable: false });
+    const redis = openRedis({ settings, silentMs: roomMs(1_000), isRepeatable: false });
     await redis.connect();
     onTestFinished(() => redis.disconnect());
     const metrics = new Metrics();
@@ -39,7 +39,7 @@ describe('operations in Redis', () => {
     expect(await counts()).toEqual(['redis,get, 2', 'redis,add, 1', 'redis,add,ERR 1']);
   });
 
-  it('say whether Redis is up: not when it does not answer in time, nor without it; but with an error of its own', async () => {
+  it('say whether Redis is up: not when it gives no sign of life, nor without it; but with an error of its own', async () => {
     const { redis, operation, counts, isUp } = await opened();
     expect(await isUp()).toBeUndefined();
     await expect(operation('incr', () => redis.lpush('list', '1').then(() => redis.incr('list')))).rejects.toThrow(
@@ -47,7 +47,7 @@ describe('operations in Redis', () => {
     );
     expect(await isUp()).toBe('1');
     await server.pause();
-    await expect(operation('get', () => redis.get('a'))).rejects.toThrow('in time');
+    await expect(operation('get', () => redis.get('a'))).rejects.toThrow();
     expect(await isUp()).toBe('0');
     await server.resume();
     await expect.poll(() => operation('get', () => redis.get('b'))).toBeNull();
@@ -58,7 +58,7 @@ describe('operations in Redis', () => {
       .toMatch(/writeable|closed/);
     expect(await isUp()).toBe('0');
     expect(await counts()).toEqual(
-      expect.arrayContaining(['redis,incr,WRONGTYPE 1', 'redis,get,timeout 1', expect.stringContaining('unreachable')]),
+      expect.arrayContaining(['redis,incr,WRONGTYPE 1', expect.stringContaining('unreachable')]),
     );
   });
 

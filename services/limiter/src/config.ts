@@ -25,8 +25,8 @@ export function readStandAloneLimiterConfig(env: Environment) {
 
 function limiterSettings(reader: EnvReader) {
   return {
-    // While Redis is away, `local` decides from an exact window in each limiter, and `closed` fails
-    // with internal_error.
+    // While Redis is away, `local` decides from an exact window in each limiter, and `closed`
+    // refuses to decide.
     failureMode: reader.oneOf('LIMITER_FAILURE_MODE', ['local', 'closed'], 'local'),
     // How long limiters may decide from local windows in one outage; after that they fail as
     // `closed`.
@@ -35,8 +35,6 @@ function limiterSettings(reader: EnvReader) {
     // away. Limiters count each other by heartbeats in Redis; set this if more limiters may start
     // during an outage.
     leastReplicas: reader.integer('LIMITER_REPLICAS', 1, { min: 1, max: 1_000 }),
-    // How long a call to Redis may take, including its one repeat.
-    redisTimeoutMs: reader.integer('LIMITER_REDIS_TIMEOUT_MS', 100, { min: 10, max: 10_000 }),
     // How many keys are kept in memory; beyond it the least recently used are reset. It also limits
     // how many admissions of the last minute, and how many settles, are kept for an outage of
     // Redis.

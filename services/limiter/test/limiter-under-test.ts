@@ -21,8 +21,6 @@ export async function startLimiter(redisUrl: string, { env = {}, usageQuery }: L
   const runtime = { logger: createLogger('limiter', 'silent'), metrics };
   const config = readStandAloneLimiterConfig({
     REDIS_URL: redisUrl,
-    // Longer than the default: on a busy test machine a healthy Redis must not look unreachable.
-    LIMITER_REDIS_TIMEOUT_MS: String(roomMs(1_000)),
     ...env,
   });
   await using stack = new AsyncDisposableStack();

@@ -116,8 +116,7 @@ describe('a limiter', () => {
 
     it('keeps so many pending requests by their ids, and agrees with the ledger when it has caught up', async () => {
       const ledger = new UsageLedger();
-      // On a busy machine a thousand at a time take longer than the time limit for Redis.
-      const env = { LIMITER_RECONCILE_SECONDS: '1', LIMITER_REDIS_TIMEOUT_MS: '10000' };
+      const env = { LIMITER_RECONCILE_SECONDS: '1' };
       await using limiter = await startLimiter(redis.url, { env, usageQuery: ledger.usageQuery });
       const { client } = limiter;
       const key = `token:${randomUUID()}`;
@@ -174,7 +173,7 @@ describe('a limiter', () => {
   describe('that gets no answers from a Redis that does its work', () => {
     it('goes on alone, and every request has one slot afterwards', async () => {
       await using proxy = await redisProxy(redis.url);
-      await using limiter = await startLimiter(proxy.url, { env: { LIMITER_REDIS_TIMEOUT_MS: String(roomMs(300)) } });
+      await using limiter = await startLimiter(proxy.url);
       const { client, metric } = limiter;
       const key = freshKey();
       const before = await admitMany(limiter, key, 10, 50);
@@ -182,7 +181,7 @@ describe('a limiter', () => {
       const startedMs = performance.now();
       const during = await admitMany(limiter, key, 20, 50);
       const settled = await client.settle({ key, requestId: 'a', localDay: today(), tokens: 7n }, deadline);
-      expect(performance.now() - startedMs).toBeLessThan(roomMs(1_500));
+      expect(performance.now() - startedMs).toBeLessThan(roomMs(6_000));
       expect(settled.usedTokens).toBe(7n);
       expect(during.every(({ isAdmitted, status }) => isAdmitted && status?.degraded)).toBe(true);
       expect(await metric('degraded_total')).toBe(20);

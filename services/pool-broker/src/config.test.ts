@@ -19,7 +19,6 @@ describe("a stand-alone broker's configuration", () => {
   it('takes accounts from provider keys', () => {
     const config = readPoolBrokerConfig({ REDIS_URL: 'redis://r', OPENAI_API_KEY: 'k' });
     expect(config.gateway.accounts.map(({ pool }) => pool)).toEqual(['responses']);
-    expect(config.redisCommandTimeoutMs).toBe(100);
   });
 
   it('says what to set when there is no account and no Redis', () => {

@@ -12,7 +12,6 @@ import {
 import { type EncryptionKey, parseEncryptionKeys } from '@gateway/config/encryption';
 import { databaseUrl } from '@gateway/database/database-url';
 import { redisSettings } from '@gateway/redis/redis-settings';
-import { defaultRedisCommandTimeoutMs } from './store/pool-store.ts';
 
 /** Settings that a broker needs in every composition. */
 export interface PoolBrokerConfig {
@@ -25,12 +24,10 @@ export interface PoolBrokerConfig {
 export function readPoolBrokerConfig(env: Environment) {
   return readSettings(env, (reader) => {
     const redis = redisSettings.required(reader, 'Redis shares the state of accounts between replicas.');
-    const timeouts = { min: 1, max: 1_000 };
-    const redisCommandTimeoutMs = reader.integer('REDIS_COMMAND_TIMEOUT_MS', defaultRedisCommandTimeoutMs, timeouts);
     const url = databaseUrl.optional(reader);
     const credentials = credentialConfigOf(reader);
     const gateway = gatewayOf(reader, env, url !== undefined);
-    return { gateway, redis, redisCommandTimeoutMs, databaseUrl: url, credentials };
+    return { gateway, redis, databaseUrl: url, credentials };
   });
 }
 

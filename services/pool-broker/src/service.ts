@@ -127,7 +127,7 @@ export async function createPoolBrokerFromEnvironment(env: Environment, runtime:
   const config = readPoolBrokerConfig(env);
   const { openSharedPoolStore } = await import('./store/fallback-pool-store.ts');
   await using stack = new AsyncDisposableStack();
-  const store = stack.use(await openSharedPoolStore(config.redis, runtime, config.redisCommandTimeoutMs));
+  const store = stack.use(await openSharedPoolStore(config.redis, runtime));
   const database = config.databaseUrl === undefined ? undefined : stack.use(await open(config.databaseUrl, runtime));
   const service = stack.use(createPoolBrokerService(config, runtime, { store, database }));
   const opened = stack.move();

@@ -31,7 +31,7 @@ it('a script touches the keys of one hash tag, so that Redis Cluster runs it too
   onTestFinished(() => redis[Symbol.asyncDispose]());
   const keyPrefix = `test-${randomUUID()}:`;
   const clock = new ManualClock(Date.now());
-  const options = { settings: redisAt(redis.url), commandTimeoutMs: 5_000, metrics: new Metrics() };
+  const options = { settings: redisAt(redis.url), metrics: new Metrics() };
   const store = await openRedisPoolStore({ ...options, clock, keyPrefix });
   onTestFinished(() => store[Symbol.asyncDispose]());
   const scripts = await watchScripts(redis.url, keyPrefix);

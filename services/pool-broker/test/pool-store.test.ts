@@ -30,7 +30,7 @@ async function memorySubject(): Promise<Subject> {
 async function openRedisStore(keyPrefix: string, clock: ManualClock, settings?: RedisSettings): Promise<PoolStore> {
   const shared = settings ?? redisAt((await testBackends()).redisUrl);
   const metrics = new Metrics();
-  const store = await openRedisPoolStore({ settings: shared, commandTimeoutMs: 5_000, clock, metrics, keyPrefix });
+  const store = await openRedisPoolStore({ settings: shared, clock, metrics, keyPrefix });
   onTestFinished(() => store[Symbol.asyncDispose]());
   return store;
 }

@@ -25,7 +25,7 @@ async function memory(): Promise<Opening> {
 async function redis(): Promise<Opening> {
   const { redisUrl } = await testBackends();
   const keyPrefix = `test-${randomUUID()}:`;
-  const options = { settings: redisAt(redisUrl), commandTimeoutMs: 5_000, clock: systemClock, keyPrefix };
+  const options = { settings: redisAt(redisUrl), clock: systemClock, keyPrefix };
   return async () => {
     const store = await openRedisPoolStore({ ...options, metrics: new Metrics() });
     onTestFinished(() => store[Symbol.asyncDispose]());

@@ -37,7 +37,7 @@ async function replicasOf(count: number, { redisUrl, clock = systemClock, caps }
   return Promise.all(
     Array.from({ length: count }, async () => {
       const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
-      const options = { settings: redisAt(redisUrl), commandTimeoutMs: 2_000, metrics: runtime.metrics };
+      const options = { settings: redisAt(redisUrl), metrics: runtime.metrics };
       const redis = await openRedisPoolStore({ ...options, clock, keyPrefix });
       onTestFinished(() => redis[Symbol.asyncDispose]());
       const store = withFallback(redis, clock, () => undefined);

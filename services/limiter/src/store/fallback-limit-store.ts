@@ -23,8 +23,8 @@ export function openSharedLimitStore(
   { logger, metrics }: ServiceRuntime,
   resources: AsyncDisposableStack,
 ): LimitStore {
-  const { redis: settings, redisTimeoutMs: timeoutMs } = config;
-  const remote = resources.use(new RedisLimitStore({ settings, timeoutMs, clock: systemClock, logger, metrics }));
+  const { redis: settings } = config;
+  const remote = resources.use(new RedisLimitStore({ settings, clock: systemClock, logger, metrics }));
   const parts = { remote, clock: systemClock, metrics: createLimiterMetrics(metrics), logger };
   const store = resources.use(new FallbackLimitStore({ ...parts, ...config, maxKept: config.memoryMaxKeys }));
   remote.onReconnected(() => void store.remind());

@@ -46,8 +46,6 @@ import { RedisScripts } from './redis-scripts.ts';
 
 export interface RedisLimitStoreOptions {
   readonly settings: RedisSettings;
-  /** How long a call may take, including its repeat. */
-  readonly timeoutMs: number;
   /** Used only to guess the local day; decisions use Redis' clock. */
   readonly clock: Clock;
   readonly logger: Logger;
@@ -89,8 +87,8 @@ export class RedisLimitStore implements LimitStore, AsyncDisposable {
     const onFault = (reason: string) => options.logger.warn({ reason }, 'connection to Redis failed');
     this.#redis = openRedis({ ...options, isRepeatable: true, onFault });
     this.#operation = redisOperations(options.metrics);
-    const { timeoutMs, redisClock } = options;
-    this.#scripts = new RedisScripts({ redis: this.#redis, operation: this.#operation, timeoutMs, redisClock });
+    const { redisClock } = options;
+    this.#scripts = new RedisScripts({ redis: this.#redis, operation: this.#operation, redisClock });
     this.#groups = new RedisGroupLimits(this.#scripts);
   }
 
@@ -102,7 +100,7 @@ export class RedisLimitStore implements LimitStore, AsyncDisposable {
   /** Connects. Fails when Redis is not reachable; the connection is retried in the background. */
   async start(): Promise<void> {
     await this.#operation('connect', () => within(connectTimeoutMs, this.#redis.connect()));
-    const memory = await this.#scripts.inTime('info', () => this.#redis.info('memory')).catch(() => '');
+    const memory = await this.#operation('info', () => this.#redis.info('memory')).catch(() => '');
     const policy = /^maxmemory_policy:(\S+)/m.exec(memory)?.[1];
     // An evicted key is a limit that is silently forgotten.
     if (policy !== undefined && policy !== 'noeviction') {
@@ -149,7 +147,7 @@ export class RedisLimitStore implements LimitStore, AsyncDisposable {
       const both = [this.#redis.hkeys(pending), this.#redis.zrange(reservedUntil, 0, `${maxPendingIds - 1}`)];
       return (await Promise.all(both)).flat().slice(0, maxPendingIds);
     };
-    return this.#scripts.inTime('pendingIds', async () => ((await isPaused()) ? undefined : ids()));
+    return this.#operation('pendingIds', async () => ((await isPaused()) ? undefined : ids()));
   }
 
   async reload(name: CounterName, total: LedgerTotal): Promise<ReloadedCounter> {

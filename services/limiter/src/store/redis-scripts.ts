@@ -1,12 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { type openRedis, type RedisOperation, runScript, scriptOf, within } from '@gateway/redis';
+import { type openRedis, type RedisOperation, runScript, scriptOf } from '@gateway/redis';
 import type { Clock } from '@gateway/time';
 
 export interface RedisScriptsOptions {
   readonly redis: ReturnType<typeof openRedis>;
   readonly operation: RedisOperation;
-  /** How long a call may take, including its repeat. */
-  readonly timeoutMs: number;
   /** For tests only: replaces Redis' clock in every script. */
   readonly redisClock?: Clock | undefined;
 }
@@ -41,7 +39,7 @@ const scripts = {
   renew: readScript('running', 'renew'),
 };
 
-/** Runs the limiter's scripts in Redis, each within its time limit. */
+/** Runs the limiter's scripts in Redis. */
 export class RedisScripts {
   readonly #options: RedisScriptsOptions;
 
@@ -56,14 +54,10 @@ export class RedisScripts {
 
   /** Runs a script that returns numbers, or nothing. */
   async run(name: keyof typeof scripts, keys: readonly string[], terms: readonly (string | number)[]) {
-    const reply = await this.inTime(name, () => runScript(this.#options.redis, scripts[name], keys, terms));
+    const reply = await this.#options.operation(name, () => runScript(this.#options.redis, scripts[name], keys, terms));
     const numbers = Array.isArray(reply) ? reply : [];
     if (numbers.every((each) => typeof each === 'number')) return numbers as readonly number[];
     throw new Error('a Redis script returned values that are not numbers');
-  }
-
-  inTime<T>(name: string, call: () => Promise<T>): Promise<T> {
-    return this.#options.operation(name, () => within(this.#options.timeoutMs, call()));
   }
 }
 

@@ -3,7 +3,7 @@ import type { RedisSettings } from '@gateway/redis';
 import { type Clock, monotonicMs, systemClock } from '@gateway/time';
 import { mergeHealth } from '../health/account-health.ts';
 import { MemoryPoolStore } from './memory-pool-store.ts';
-import { defaultRedisCommandTimeoutMs, type PoolStore, readApart } from './pool-store.ts';
+import { type PoolStore, readApart } from './pool-store.ts';
 import { openRedisPoolStore } from './redis-pool-store.ts';
 
 /**
@@ -13,14 +13,13 @@ import { openRedisPoolStore } from './redis-pool-store.ts';
 export async function openSharedPoolStore(
   settings: RedisSettings,
   { logger, metrics }: ServiceRuntime,
-  commandTimeoutMs = defaultRedisCommandTimeoutMs,
 ): Promise<PoolStore> {
   const fallbacks = metrics.counter({
     name: 'gateway_pool_store_fallbacks_total',
     help: 'Times that this process used its own memory for a second because Redis did not answer.',
   });
   const onFault = (reason: string) => logger.warn({ reason }, 'connection to Redis failed');
-  const redis = await openRedisPoolStore({ settings, commandTimeoutMs, clock: systemClock, metrics, onFault });
+  const redis = await openRedisPoolStore({ settings, clock: systemClock, metrics, onFault });
   let saidMs = Number.NEGATIVE_INFINITY;
   return withFallback(redis, systemClock, (thrown) => {
     fallbacks.inc();

@@ -145,6 +145,3 @@ export interface CallerShare {
 
 /** More callers need not be counted: by then the share of each is one request. */
 export const maxCallers = 10_000;
-
-/** How long a call waits for Redis unless the settings say otherwise. */
-export const defaultRedisCommandTimeoutMs = 100;

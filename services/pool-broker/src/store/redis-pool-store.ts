@@ -16,8 +16,6 @@ import { forgottenIncidentAtMs, noIncidents, type PoolHealth, poolHealthSchema }
 import { maxCallers, type PoolRequest, type PoolStore, readApart } from './pool-store.ts';
 
 export interface RedisPoolStoreOptions extends Pick<RedisOptions, 'settings' | 'onFault'> {
-  /** How long one command may take. */
-  readonly commandTimeoutMs: number;
   readonly clock: Clock;
   readonly metrics: Metrics;
   /** Prefix of every key, so that suites can share a server. Default "pool:". */
@@ -27,11 +25,11 @@ export interface RedisPoolStoreOptions extends Pick<RedisOptions, 'settings' | '
 /**
  * The pool store that replicas share. Every key has a TTL; leases and requests are members of
  * sorted sets, scored by time. It opens whether or not Redis is reachable; during an outage calls
- * reject within the command timeout.
+ * reject.
  */
 export async function openRedisPoolStore(options: RedisPoolStoreOptions): Promise<PoolStore> {
-  const { commandTimeoutMs: timeoutMs, clock, metrics, keyPrefix } = options;
-  const redis = openRedis({ ...options, timeoutMs, isRepeatable: false });
+  const { clock, metrics, keyPrefix } = options;
+  const redis = openRedis({ ...options, isRepeatable: false });
   const operation = redisOperations(metrics);
   const keys = keysWith(keyPrefix ?? 'pool:');
   /** The last change of each value in this process. */
