@@ -2,7 +2,7 @@ import type { ProcessControl } from '@gateway/testkit';
 import { afterAll, describe, expect, it } from 'vitest';
 import { issueToken } from '../client/tokens.ts';
 import { contractCases } from '../contract/cases.ts';
-import { isBeforeProviders, specCells } from '../contract/cells.ts';
+import { isBeforeProviders, needsFault, specCells } from '../contract/cells.ts';
 import { checkAnswer } from '../contract/check-answer.ts';
 import type { ContractCase } from '../contract/contract-case.ts';
 import { authHeaders, endpoints, post } from '../contract/endpoints.ts';
@@ -47,41 +47,39 @@ export function contractBehaviour(gateway: () => Topology): void {
       expect(
         matrix()
           .empty()
-          .filter((cell) => !cell.endsWith(': internal_error')),
+          .filter((cell) => !needsFault(cell)),
       ).toEqual([]);
     });
   });
 }
 
 /**
- * The cells that need a missing part of the gateway: a token that no cache knows, while `part`,
- * which looks it up, does not run.
+ * What is answered while a part of the gateway is missing: a token that no cache knows, while
+ * `part`, which looks it up, does not run.
  */
-export function internalErrorContract<T extends Topology>(
-  gateway: () => T,
-  part: (gateway: T) => ProcessControl,
-): void {
+export function missingPartContract<T extends Topology>(gateway: () => T, part: (gateway: T) => ProcessControl): void {
   describe('the contract while a part of the gateway is away', () => {
     afterAll(() => print(gateway()));
 
-    it.each(Object.keys(specCells).filter((route) => specCells[route]?.includes('internal_error')))(
-      '%s: internal_error',
-      async (route) => {
-        matrixOf(gateway()).try(route, 'internal_error');
-        const { text: token } = await issueToken(gateway(), { requestsPerMinute: 100, tokensPerDay: 1_000_000 });
-        const away = part(gateway());
-        await away.kill();
-        try {
-          const answer = await send(gateway(), requestTo(route, token));
-          const internalError = { route, cell: 'internal_error', way: '', tokens: [] } as const;
-          const contractCase = { ...internalError, prepare: () => requestTo(route, token) };
-          checkAnswer(contractCase, 'personal', answer, document);
-          matrixOf(gateway()).hold(route, 'internal_error');
-        } finally {
-          await away.restart();
-        }
-      },
-    );
+    const unavailable = ['providers_unavailable', 'subscription_unavailable', 'too_busy'] as const;
+    const away = Object.entries(specCells).flatMap(([route, names]) => {
+      const cell = unavailable.find((each) => names.includes(each));
+      return cell === undefined ? [] : [{ route, cell }];
+    });
+    it.each(away)('$route: $cell', async ({ route, cell }) => {
+      matrixOf(gateway()).try(route, cell);
+      const { text: token } = await issueToken(gateway(), { requestsPerMinute: 100, tokensPerDay: 1_000_000 });
+      const missing = part(gateway());
+      await missing.kill();
+      try {
+        const answer = await send(gateway(), requestTo(route, token));
+        const contractCase = { route, cell, way: '', tokens: [], prepare: () => requestTo(route, token) };
+        checkAnswer(contractCase, 'personal', answer, document);
+        matrixOf(gateway()).hold(route, cell);
+      } finally {
+        await missing.restart();
+      }
+    });
   });
 }
 

@@ -5,7 +5,7 @@ import { otherCases } from './other-cases.ts';
 import { responsesCases } from './responses-cases.ts';
 
 /**
- * Every cell of the contract except `internal_error`, which needs a missing part of the gateway.
+ * Every cell of the contract except those that need a fault of the gateway.
  */
 export const contractCases: readonly ContractCase[] = [
   ...chatCases,

@@ -34,6 +34,7 @@ export const cells = {
   'pool_exhausted, reset unknown': gateway(429, 'pool_exhausted'),
   internal_error: gateway(500, 'internal_error'),
   providers_unavailable: gateway(503, 'providers_unavailable'),
+  too_busy: gateway(503, 'providers_unavailable'),
   subscription_unavailable: gateway(503, 'subscription_unavailable'),
   "provider's 400": provider(400),
   "provider's 404": provider(404),
@@ -44,6 +45,11 @@ export const cells = {
 export type CellName = keyof typeof cells;
 
 export const cellNames = Object.keys(cells).filter(isCellName);
+
+/** Whether an answer needs a part of the gateway to be missing or overloaded. */
+export function needsFault(cell: string): boolean {
+  return cell.endsWith('internal_error') || cell.endsWith('too_busy');
+}
 
 export function isCellName(name: string): name is CellName {
   return Object.hasOwn(cells, name);
@@ -107,8 +113,14 @@ export const specCells: Readonly<Record<string, readonly CellName[]>> = {
     'rate_limit_exceeded, tokens_per_day',
     ...everyProviderError,
   ],
-  'GET /v1/models': ['answer', 'unauthorized', 'rate_limit_exceeded, requests_per_minute', 'internal_error'],
-  'GET /v1/usage': ['answer', 'unauthorized', 'internal_error'],
+  'GET /v1/models': [
+    'answer',
+    'unauthorized',
+    'rate_limit_exceeded, requests_per_minute',
+    'internal_error',
+    'too_busy',
+  ],
+  'GET /v1/usage': ['answer', 'unauthorized', 'internal_error', 'too_busy'],
   'other /v1/chat/completions': ['method_not_allowed'],
   'other /v1/messages': ['method_not_allowed'],
   'other /v1/messages/count_tokens': ['method_not_allowed'],

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { startNats, startPostgres, startRedis, type TestServer } from '@gateway/testkit';
-import { internalErrorContract } from '../behaviours/contract.ts';
+import { missingPartContract } from '../behaviours/contract.ts';
 import { describeSmoke } from '../behaviours/gateway.ts';
 import { startAllInOne } from '../topologies/all-in-one.ts';
 import type { Topology } from '../topologies/topology.ts';
@@ -29,5 +29,5 @@ describeSmoke(
     const open = stack.move();
     return { ...gateway, postgres, [Symbol.asyncDispose]: () => open.disposeAsync() };
   },
-  (gateway) => internalErrorContract(gateway, ({ postgres }) => postgres),
+  (gateway) => missingPartContract(gateway, ({ postgres }) => postgres),
 );

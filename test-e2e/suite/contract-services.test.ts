@@ -1,4 +1,4 @@
-import { internalErrorContract } from '../behaviours/contract.ts';
+import { missingPartContract } from '../behaviours/contract.ts';
 import { describeContract } from '../behaviours/gateway.ts';
 import { startServicesTopology } from '../topologies/services.ts';
 
@@ -7,6 +7,6 @@ describeContract(
   () => startServicesTopology('services-contract', { replicas: { admin: 0 } }),
   {
     compressed: false,
-    more: (gateway) => internalErrorContract(gateway, ({ services }) => services.identity),
+    more: (gateway) => missingPartContract(gateway, ({ services }) => services.identity),
   },
 );

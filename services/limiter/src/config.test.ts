@@ -8,7 +8,6 @@ describe('the limiter’s settings', () => {
       failureMode: 'local',
       localMaxMs: 300_000,
       leastReplicas: 1,
-      redisTimeoutMs: 100,
       memoryMaxKeys: 100_000,
       reconcileEveryMs: 10_000,
     });
