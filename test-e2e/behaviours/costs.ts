@@ -17,6 +17,10 @@ export function costsBehaviour(gateway: () => Topology): void {
       ['a message of an older API', olderUsage, messages, 15_159],
       ['a chat answer of the Messages format', messagesUsage, messagesChat, 15_384],
       ['a streamed chat answer of the Messages format', messagesUsage, streamed(messagesChat), 15_384],
+      ['a message with a compaction', compactedUsage, messages, 607_884],
+      ['a streamed message with a compaction', compactedUsage, streamed(messages), 607_884],
+      ['a streamed chat answer with a compaction', compactedUsage, streamed(messagesChat), 607_884],
+      ['a message with a search', searchedUsage, messages, 35_384],
       ['a response', responsesUsage, responses, 3_348],
       ['a streamed chat answer of the Responses format', responsesUsage, streamed(responsesChat), 3_348],
     ] as const)('of %s are what the price page says, to the millionth', async (_what, usage, ask, micros) => {
@@ -31,6 +35,22 @@ export function costsBehaviour(gateway: () => Topology): void {
       const [logged] = await loggedRequestsOf(gateway(), token.tokenId);
       expect(logged).toMatchObject({ costMicros: String(micros), usage: writesOf(usage) });
     });
+
+    it.each([
+      ['a message', messages],
+      ['a streamed chat answer', streamed(messagesChat)],
+    ])(
+      'of %s that was served at a speed without a price are unpriced, not those of the usual speed',
+      async (_what, ask) => {
+        const token = await issueToken(gateway());
+        const fault = { kind: 'usage', members: { ...messagesUsage, speed: 'fast' }, atStart: messagesUsage } as const;
+        gateway().simulator.faults.add({ account: 'counting-a', times: 1, fault });
+        expect((await ask(gateway(), token.text)).status).toBe(200);
+        const unpriced = { unpricedTokens: String(2_048 + 1_800 + 248 + 503) };
+        await expect.poll(() => costOf(token.tokenId)).toMatchObject(unpriced);
+        expect(await costOf(token.tokenId)).toEqual(unpriced);
+      },
+    );
 
     /** The cost of all that a token used, as a report has it. */
     const costOf = async (tokenId: string): Promise<unknown> => {
@@ -54,6 +74,15 @@ const messagesUsage = {
 };
 /** Before there were caches of an hour. */
 const olderUsage = { ...messagesUsage, cache_creation: null };
+/** The counts at the top leave the compaction out. */
+const compactedUsage = {
+  ...messagesUsage,
+  iterations: [
+    { type: 'compaction', input_tokens: 180_000, output_tokens: 3_500 },
+    { ...messagesUsage, type: 'message', iterations: undefined },
+  ],
+};
+const searchedUsage = { ...messagesUsage, server_tool_use: { web_search_requests: 2 } };
 const responsesUsage = {
   input_tokens: 2_006,
   input_tokens_details: { cached_tokens: 1_920 },

@@ -183,7 +183,7 @@ export const managedGroup = 'Managed clients';
 const priceLines = [
   '    - { model: gpt-counting, input: 1.25, cached_input: 0.125, output: 10 }',
   '    - { model: claude-sonnet-5, from: 2099-01-01, input: 9, output: 9 }',
-  '    - { model: claude-sonnet-5, input: 3, cached_input: 0.3, cache_write_5m: 3.75, cache_write_1h: 6, output: 15 }',
+  '    - { model: claude-sonnet-5, input: 3, cached_input: 0.3, cache_write_5m: 3.75, cache_write_1h: 6, output: 15, tool_fees: { web_search: 0.01 } }',
 ];
 
 /**

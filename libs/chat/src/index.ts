@@ -9,10 +9,12 @@ export {
 export { createChatAnswer } from './create-chat-answer.ts';
 export * from './parse-chat-request.ts';
 export {
+  type Billing,
   maxTokenCount,
   type ReportedUsage,
   readTokenCount,
   type TokenUsage,
   toReportedUsage,
+  type UsagePass,
   wholeUsage,
 } from './token-usage.ts';

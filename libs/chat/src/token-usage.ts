@@ -1,5 +1,3 @@
-import type { Billing } from './billing.ts';
-
 /** Tokens of one request. cached ≤ input, reasoning ≤ output. */
 export interface TokenUsage {
   /** Cached tokens included. */
@@ -25,6 +23,38 @@ export interface ReportedUsage extends Omit<TokenUsage, 'inputTokens' | 'outputT
   readonly cacheCreation1hTokens?: number | undefined;
   /** What is billed beside, or otherwise. Undefined: nothing. */
   readonly billing?: Billing | undefined;
+}
+
+/** What an answer says about its bill, beside the counts of the answer itself. */
+export interface Billing {
+  /** The model that answered instead of the requested one. Empty: the requested one answered. */
+  readonly model: string;
+  /** How it was served, in the provider's words. Empty: as it serves by default. */
+  readonly serviceTier: string;
+  readonly speed: string;
+  readonly geography: string;
+  readonly toolCalls: readonly { readonly tool: string; readonly calls: number }[];
+  /** What is billed beside the answer itself. */
+  readonly passes: readonly UsagePass[];
+  /** A count of a pass is not valid: it counts as not reported. */
+  readonly isIncomplete: boolean;
+}
+
+/**
+ * A pass of a model that is billed beside the answer itself. Input includes cached tokens and cache
+ * writes.
+ */
+export interface UsagePass {
+  /** "compaction" */
+  readonly kind: string;
+  /** Empty: the requested one. */
+  readonly model: string;
+  readonly inputTokens: number;
+  readonly cachedTokens: number;
+  /** Written to the cache for the shorter lifetime, and for the longer one. */
+  readonly cacheWrite5mTokens: number;
+  readonly cacheWrite1hTokens: number;
+  readonly outputTokens: number;
 }
 
 /**

@@ -79,15 +79,39 @@ describe('prices', () => {
 
   it('are those that are shipped, by the word builtin', () => {
     const { currency, models } = pricesSchema.parse('builtin');
-    const [first, ...later] = models.filter(({ model }) => model === 'claude-sonnet-5-5');
+    const [first, ...later] = models.filter(
+      ({ model, geography }) => model === 'claude-sonnet-5-5' && geography === '',
+    );
     expect([currency, first?.fromDay, later.map(({ fromDay }) => fromDay)]).toEqual(['USD', '', ['2026-10-07']]);
     const opus = models.find(({ model }) => model === 'claude-opus-4-5-20*');
     expect(opus).toMatchObject({
       ...{ inputMicros: 5_000_000, cachedInputMicros: 500_000, outputMicros: 25_000_000 },
       ...{ cacheWrite5mMicros: 6_250_000, cacheWrite1hMicros: 10_000_000 },
     });
+    const terra = models.filter(({ model }) => model === 'gpt-6.1-terra');
+    expect(terra).toMatchObject([
+      {
+        ...{ serviceTier: '', inputMicros: 1_000_000, cachedInputMicros: 50_000, outputMicros: 5_000_000 },
+        ...{ cacheWrite5mMicros: 1_250_000, cacheWrite1hMicros: 2_500_000 },
+        above: { inputTokens: 272_000, inputMicros: 2_000_000, cachedInputMicros: 100_000, outputMicros: 7_500_000 },
+      },
+      { serviceTier: 'flex', inputMicros: 500_000, cachedInputMicros: 25_000, outputMicros: 2_500_000 },
+      { serviceTier: 'priority', inputMicros: 2_000_000, cachedInputMicros: 100_000, outputMicros: 10_000_000 },
+    ]);
+    const opus55 = models.filter(({ model }) => model === 'claude-opus-5-5');
+    expect(opus55).toMatchObject([
+      { ...servedByDefault, inputMicros: 4_000_000, cachedInputMicros: 200_000, outputMicros: 20_000_000 },
+      { geography: 'us', inputMicros: 4_400_000, outputMicros: 22_000_000 },
+      { speed: 'fast', inputMicros: 8_000_000, outputMicros: 40_000_000 },
+    ]);
+    expect(opus55[0]?.toolFees).toContainEqual({ tool: 'web_search', micros: 10_000 });
+    // What is not certain has no price.
+    const uncertain = ['claude-fable-5-2', 'claude-mythos-5-2', 'gpt-5.6-sol', 'gpt-6.2-sol'];
+    expect(models.filter(({ model }) => uncertain.includes(model))).toEqual([]);
     // A price that could never apply would be a mistake in the list.
-    const keys = models.map(({ model, fromDay }) => `${model} ${fromDay}`);
+    const keys = models.map((price) =>
+      [price.model, price.fromDay, price.serviceTier, price.speed, price.geography].join(' '),
+    );
     expect(new Set(keys).size).toBe(keys.length);
   });
 });

@@ -39,8 +39,8 @@ export interface UsageEventsTable {
   /** In millionths of the currency, at the price of the admission. Null: nothing had a price. */
   readonly cost_micros: Generated<number | null>;
   /**
-   * The parts that were priced by themselves, as JSON of `gateway.adapter.v1.UsagePart`. Null: it is
-   * one part, as the provider serves it by default.
+   * The parts that were priced by themselves, as JSON of `gateway.adapter.v1.UsagePart`. Null: it
+   * is one part, as the provider serves it by default.
    */
   readonly parts: Generated<string | null>;
   /** Tokens and calls of server tools in these parts that had no price. */

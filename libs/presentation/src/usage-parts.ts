@@ -1,6 +1,9 @@
 import type { UsagePart } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 
-/** How a part was served, or what a price is for: "priority, fast, us". Empty: the provider's default. */
+/**
+ * How a part was served, or what a price is for: "priority, fast, us". Empty: by the provider's
+ * default.
+ */
 export function servedText({
   serviceTier,
   speed,
@@ -9,7 +12,10 @@ export function servedText({
   return [serviceTier, speed, geography].filter((word) => word !== '').join(', ');
 }
 
-/** What each part of a request was and cost: "compaction by claude-x (fast): 180,000 in, 3,500 out, 0.91". */
+/**
+ * What each part of a request was and cost: "compaction by claude-x (fast): 180,000 in, 3,500 out,
+ * 0.91".
+ */
 export function partTexts(
   parts: readonly UsagePart[],
   { count, money }: { readonly count: (tokens: bigint) => string; readonly money: (micros: bigint) => string },

@@ -99,8 +99,8 @@ async function readPrices({ poolOperator }: ReportParts['peers'], signal: AbortS
 }
 
 /**
- * What the ledger has, and the rest at the prices of today. What had no price as it was served is not
- * a part of the rest.
+ * What the ledger has, and the rest at the prices of today. What had no price as it was served is
+ * not part of the rest.
  */
 function costOf(uses: readonly UsageReportRow[], prices: PriceBook): ReportedCost | undefined {
   const rest = uses.flatMap(({ model, totals }) => {

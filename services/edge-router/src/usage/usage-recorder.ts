@@ -47,7 +47,7 @@ export class UsageRecorder {
   readonly #prices: PriceBook;
   /** The usage so far: one event for the whole request. */
   readonly #event: UsageRecorded;
-  /** The parts of this usage, pass by pass, as the large ones among them have prices of their own. */
+  /** The parts of this usage that have prices of their own. */
   #parts: readonly UsagePart[] = [];
   /** The request was sent with the latest lease, and the provider has not refused it. */
   #isSent = false;

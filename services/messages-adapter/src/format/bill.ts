@@ -12,8 +12,8 @@ import { asArray, asObject, type JsonObject } from '@gateway/json';
 import { type Counts, countsAfter, countsIn } from './usage-counts.ts';
 
 /**
- * What is billed beside the counts at the top of a usage, or otherwise than usual. Like these counts,
- * what is reported later never takes back what was reported before.
+ * What is billed beside the counts at the top of a usage, and how the answer was served. As with
+ * these counts, what is reported later never takes back what was reported before.
  */
 export class Bill {
   readonly #passes = new Map<string, ReportedPass>();
@@ -59,7 +59,10 @@ export class Bill {
     this.#calls.set(tool, Math.max(this.#calls.get(tool) ?? 0, readTokenCount(calls) ?? 0));
   }
 
-  /** A report has all passes so far: each is found again by its kind, its model and its place among these. */
+  /**
+   * A report has all passes so far: each is found again by its kind, its model and its place among
+   * those of the same kind and model.
+   */
   #addPasses(iterations: readonly unknown[]): void {
     const places = new Map<string, number>();
     for (const value of iterations) {
