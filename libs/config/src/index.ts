@@ -24,4 +24,5 @@ export { Secret } from './secret.ts';
 export { type SettingRead, settingsPath, settingsRead } from './settings-read.ts';
 export { isTokenUrl } from './token-url.ts';
 export { checkListeners, isLoopback, type Proxies, readProxies, readTlsFiles } from './transport-settings.ts';
+export { networkOf, readTrustedProxies, TrustedProxies } from './trusted-proxies.ts';
 export { changesBetween, type WrittenGateway } from './written-gateway.ts';

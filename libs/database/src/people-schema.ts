@@ -41,6 +41,8 @@ export interface DeviceGrantsTable {
   readonly expires_at_ms: number;
   /** When the client last polled. 0: never. */
   readonly polled_at_ms: number;
+  /** The network of the address. */
+  readonly network: Generated<string>;
 }
 
 /**

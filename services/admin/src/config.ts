@@ -1,4 +1,3 @@
-import { isIP } from 'node:net';
 import {
   checkNotOfDevelopment,
   type Environment,
@@ -7,6 +6,7 @@ import {
   readAllowsDevelopmentSecrets,
   readProxies,
   readSettings,
+  readTrustedProxies,
   Secret,
 } from '@gateway/config';
 import { type EncryptionKey, parseEncryptionKeys } from '@gateway/config/encryption';
@@ -80,7 +80,7 @@ function adminSettings(reader: EnvReader) {
     },
     // ADMIN_TRUSTED_PROXIES (none): proxies whose X-Forwarded-For and X-Forwarded-Proto are
     // trusted.
-    trustedProxies: readTrustedProxies(reader),
+    trustedProxies: readTrustedProxies(reader, 'ADMIN_TRUSTED_PROXIES'),
     // ADMIN_TOKEN (none): the token of the operator "admin", while there is no other operator.
     adminToken: readAdminToken(reader),
     allowsDevelopmentSecrets: readAllowsDevelopmentSecrets(reader),
@@ -214,20 +214,6 @@ function readOrigin(reader: EnvReader, name: string, example: string): string | 
     reader.problem(`${name} must be a scheme and a host, without a path. For example: ${name}=${example}`);
   }
   return url?.origin;
-}
-
-function readTrustedProxies(reader: EnvReader): readonly string[] {
-  const proxies = entriesOf(reader.string('ADMIN_TRUSTED_PROXIES', ''));
-  const wrong = proxies.filter((text) => {
-    const [, address = '', bits] = /^([^/]*)(?:\/(\d+))?$/.exec(text) ?? [];
-    return isIP(address) === 0 || Number(bits ?? 0) > (isIP(address) === 4 ? 32 : 128);
-  });
-  if (wrong.length > 0) {
-    reader.problem(
-      `ADMIN_TRUSTED_PROXIES must be addresses or networks, separated by commas, not "${wrong.join(', ')}". For example: ADMIN_TRUSTED_PROXIES=10.0.0.0/8`,
-    );
-  }
-  return proxies;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { type Environment, EnvReader, readMaxStreamSeconds } from '@gateway/config';
+import { type Environment, EnvReader, readMaxStreamSeconds, readTrustedProxies } from '@gateway/config';
 import { readWorkerCount } from '@gateway/lifecycle/worker-pool';
 import { natsServers } from '@gateway/usage-stream/nats-servers';
 import { outboxSynchronous } from './usage/outbox-file.ts';
@@ -83,6 +83,8 @@ export function readEdgeRouterConfig(env: Environment) {
      * it, no one can sign in from a client.
      */
     signInPageUrl: reader.optionalUrl('SIGN_IN_PAGE_URL', 'https://admin.example/device', ['https', 'http']),
+    /** The proxies whose `X-Forwarded-For` names the client, for bounds and the sign-in page. */
+    trustedProxies: readTrustedProxies(reader, 'TRUSTED_PROXIES'),
     /**
      * The address of this API for clients: "https://gateway.example". By default, it is the one
      * that a client uses.

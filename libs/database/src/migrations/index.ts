@@ -18,6 +18,7 @@ import * as personConsole from './20261127160000-person-console.ts';
 import * as personGrants from './20261127210000-person-grants.ts';
 import * as pricedParts from './20261128120000-priced-parts.ts';
 import * as peopleWhoLeave from './20261128210000-people-who-leave.ts';
+import * as grantNetworks from './20261128214500-grant-networks.ts';
 
 /**
  * All migrations by name; the leading timestamp determines their order. A migration that has run
@@ -44,4 +45,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '20261127210000-person-grants': personGrants,
   '20261128120000-priced-parts': pricedParts,
   '20261128210000-people-who-leave': peopleWhoLeave,
+  '20261128214500-grant-networks': grantNetworks,
 };

@@ -1,6 +1,8 @@
-import { isIPv6 } from 'node:net';
+import { networkOf } from '@gateway/config';
 import type { Clock } from '@gateway/time';
 import { LRUCache } from 'lru-cache';
+
+export { networkOf } from '@gateway/config';
 
 /**
  * Slows down guessing of tokens. After ten wrong tokens within a minute an address has to wait.
@@ -38,14 +40,6 @@ export class SignInThrottle {
   succeeded(tokenHash: string): void {
     this.#known.set(tokenHash, true);
   }
-}
-
-/** The owner of one IPv6 address has its whole /64. */
-export function networkOf(address: string): string {
-  if (!isIPv6(address)) return address;
-  const [head = [], tail = []] = address.split('::').map((part) => part.split(':').filter(Boolean));
-  const zeros = Array<string>(Math.max(0, 8 - head.length - tail.length)).fill('0');
-  return [...head, ...zeros, ...tail].slice(0, 4).join(':');
 }
 
 const windowMs = 60_000;

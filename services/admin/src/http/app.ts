@@ -1,11 +1,12 @@
 import type { ConnectRouter, HandlerContext } from '@connectrpc/connect';
 import { createContextValues, type Interceptor } from '@connectrpc/connect';
 import { expressConnectMiddleware } from '@connectrpc/connect-express';
+import { TrustedProxies } from '@gateway/config';
 import type { Logger } from '@gateway/telemetry';
 import express, { type Express, type NextFunction, type Request, type RequestHandler, type Response } from 'express';
 import { connectionKey } from '../access/caller.ts';
 import type { Refusals } from '../access/refusals.ts';
-import { connectionOf, publicUrlSetting } from './connection.ts';
+import { connectionOf, publicUrlSetting, trustedProxiesSetting } from './connection.ts';
 import { consoleFiles } from './console-files.ts';
 import { type OwnNames, pageRefusal } from './page-check.ts';
 
@@ -33,7 +34,9 @@ export function createApp(parts: AppParts): Express {
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
-  app.set('trust proxy', [...parts.trustedProxies]);
+  const proxies = new TrustedProxies(parts.trustedProxies);
+  app.set('trust proxy', (address: string) => proxies.trusts(address));
+  app.set(trustedProxiesSetting, proxies);
   app.set(publicUrlSetting, parts.names.publicUrl);
   app.use(securityHeaders);
   app.use(knownMethods);

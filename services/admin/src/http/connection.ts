@@ -1,13 +1,22 @@
+import { TrustedProxies } from '@gateway/config';
 import type { Request } from 'express';
 import type { Connection } from '../access/caller.ts';
 
 /** The Express setting with the console's address for browsers. */
 export const publicUrlSetting = 'public url';
 
+/** The Express setting with the proxies of ADMIN_TRUSTED_PROXIES. */
+export const trustedProxiesSetting = 'trusted proxies';
+
 /** The connection of a request. Trusts the proxies of ADMIN_TRUSTED_PROXIES. */
 export function connectionOf(request: Request): Connection {
-  // IPv4 addresses as an IPv6 socket reports them.
-  return { address: (request.ip ?? '').replace(/^::ffff:(?=\d+\.)/, ''), isTls: isTls(request) };
+  const proxies: unknown = request.app.get(trustedProxiesSetting);
+  const { socket, headers } = request;
+  const address =
+    proxies instanceof TrustedProxies
+      ? proxies.clientAddress(socket.remoteAddress, headers['x-forwarded-for'])
+      : (socket.remoteAddress ?? '');
+  return { address, isTls: isTls(request) };
 }
 
 /** Ends with the browser's connection. */

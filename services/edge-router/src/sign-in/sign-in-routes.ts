@@ -1,10 +1,13 @@
+import { hash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { networkOf, TrustedProxies } from '@gateway/config';
 import { GatewayError } from '@gateway/errors';
 import { GrantProblem, type SessionTokens, type SignInService } from '@gateway/proto/identity/v1/person_service_pb.js';
 import type { Client } from '@gateway/rpc';
 import { cacheTime } from '@gateway/time';
 import { LRUCache } from 'lru-cache';
 import { authenticate, type TokenCache } from '../authentication/authenticate.ts';
+import { LookupSlots } from '../authentication/lookup-slots.ts';
 import type { EdgeRouterConfig } from '../config.ts';
 import { HttpFault } from '../errors/render-error.ts';
 import { sendJson } from '../http/respond.ts';
@@ -35,6 +38,13 @@ export function signInRoutes({ config, signIn, tokens, managed, onFault }: SignI
   const { signInPageUrl: pageUrl, publicUrl, opencodeModels, admissionPatienceMs: timeoutMs, uploadPace } = config;
   if (pageUrl === undefined) return [];
   const begun = new LRUCache<string, number>({ max: 10_000, ttl: 60_000, noUpdateTTL: true, ...cacheTime });
+  const polls = new LRUCache<string, number>({ max: 10_000, ttl: pollMs, noUpdateTTL: true, ...cacheTime });
+  const slots = new LookupSlots({ waitMs: timeoutMs });
+  const proxies = new TrustedProxies(config.trustedProxies);
+  const senderOf = ({ headers, socket }: IncomingMessage) => {
+    const address = proxies.clientAddress(socket.remoteAddress, headers['x-forwarded-for']);
+    return { client: headers['user-agent'] ?? '', address };
+  };
   const form = (request: IncomingMessage) => readForm(request, uploadPace);
   /** The identity service is away: the client keeps its tokens, and tries again. */
   const unlessAway = async (response: ServerResponse, answer: () => Promise<void>) => {
@@ -72,12 +82,13 @@ export function signInRoutes({ config, signIn, tokens, managed, onFault }: SignI
         unlessAway(response, async () => {
           const given = await form(request);
           const from = senderOf(request);
-          const count = begun.get(from.address) ?? 0;
+          const network = networkOf(from.address);
+          const count = begun.get(network) ?? 0;
           if (count >= mostPerMinute) {
             response.setHeader('retry-after', '60');
             return refuse(response, 429, 'slow_down', 'Too many sign-ins from this address. Try again in a minute.');
           }
-          begun.set(from.address, count + 1);
+          begun.set(network, count + 1);
           const surface = given.get('surface') ?? '';
           const grant = await signIn.beginDeviceGrant({ ...from, surface }, { timeoutMs });
           const complete = new URL(pageUrl);
@@ -99,10 +110,21 @@ export function signInRoutes({ config, signIn, tokens, managed, onFault }: SignI
         unlessAway(response, async () => {
           const given = await form(request);
           const from = senderOf(request);
+          const network = networkOf(from.address);
           if (given.get('grant_type') === deviceGrant) {
             const deviceCode = given.get('device_code') ?? '';
-            const { result } = await signIn.redeemDeviceCode({ ...from, deviceCode }, { timeoutMs });
-            if (result.case === 'tokens') return sendTokens(response, result.value);
+            const poll = hash('sha256', deviceCode);
+            const count = polls.get(poll) ?? 0;
+            if (count >= mostPolls) return refuse(response, 429, 'slow_down', grantTexts.slow_down);
+            polls.set(poll, count + 1);
+            const { result } = await slots.run(network, () =>
+              signIn.redeemDeviceCode({ ...from, deviceCode }, { timeoutMs }),
+            );
+            if (result.case === 'tokens') {
+              // A grant that led to a sign-in does not count: many people may share an address.
+              begun.set(network, Math.max(0, (begun.get(network) ?? 0) - 1));
+              return sendTokens(response, result.value);
+            }
             const [status, code] = grantErrors[result.value ?? GrantProblem.UNSPECIFIED];
             return refuse(response, status, code, grantTexts[code]);
           }
@@ -111,7 +133,9 @@ export function signInRoutes({ config, signIn, tokens, managed, onFault }: SignI
             return refuse(response, 400, 'unsupported_grant_type', text);
           }
           const refreshToken = given.get('refresh_token') ?? '';
-          const { tokens: rotated } = await signIn.refreshSession({ ...from, refreshToken }, { timeoutMs });
+          const { tokens: rotated } = await slots.run(network, () =>
+            signIn.refreshSession({ ...from, refreshToken }, { timeoutMs }),
+          );
           if (rotated !== undefined) return sendTokens(response, rotated);
           refuse(response, 400, 'invalid_grant', 'The session has ended. Sign in again.');
         }),
@@ -122,7 +146,7 @@ export function signInRoutes({ config, signIn, tokens, managed, onFault }: SignI
       answer: (request, response) =>
         unlessAway(response, async () => {
           const token = (await form(request)).get('token') ?? '';
-          await signIn.endSession({ token }, { timeoutMs });
+          await slots.run(networkOf(senderOf(request).address), () => signIn.endSession({ token }, { timeoutMs }));
           // An unknown token is an answer like any other. @see RFC 7009, section 2.2
           sendPrivately(response, 200, {});
         }),
@@ -168,9 +192,17 @@ const paths = {
 const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
 
 /**
- * Most grants that one address may begin in a minute. It may be that of a proxy for many people.
+ * Most grants without a sign-in that one network may begin in a minute. It may be that of a proxy
+ * for many people.
  */
 const mostPerMinute = 120;
+
+/**
+ * A client that polls more often than this is told to slow down, and identity is not asked: the
+ * interval is five seconds, and networks are uneven.
+ */
+const mostPolls = 2;
+const pollMs = 4_000;
 
 /** @see https://www.rfc-editor.org/rfc/rfc8628#section-3.5 */
 const grantErrors = {
@@ -221,13 +253,6 @@ function refuse(response: ServerResponse, status: number, error: string, descrip
 function sendPrivately(response: ServerResponse, status: number, value: unknown): void {
   response.setHeader('cache-control', 'no-store');
   sendJson(response, status, value);
-}
-
-function senderOf({ headers, socket }: IncomingMessage) {
-  return {
-    client: headers['user-agent'] ?? '',
-    address: (socket.remoteAddress ?? '').replace(/^::ffff:(?=\d+\.)/, ''),
-  };
 }
 
 /**

@@ -24,17 +24,23 @@ export interface RefreshToken {
 export function sessionTexts(key: HashKey, session: SessionSeed, generation: number) {
   const number = Buffer.alloc(4);
   number.writeUInt32BE(generation);
-  const refresh = Buffer.concat([bytesOfId(session.sessionId), number, refreshTag(key, session, generation)]);
+  const signed = Buffer.concat([bytesOfId(session.sessionId), number, refreshTag(key, session, generation)]);
+  const refresh = Buffer.concat([signed, macOf(key, signed)]);
   return {
     accessToken: tokenTextFrom('personal', derive(key, session, generation, 'access')),
     refreshToken: `${refreshPrefix}${refresh.toString('base64url')}`,
   };
 }
 
-/** Undefined if the text can't be a refresh token. */
-export function parseRefreshToken(text: string): RefreshToken | undefined {
+/**
+ * Undefined if the text can't be a refresh token. One that was made up without a key has another
+ * MAC, so that it costs no lookup.
+ */
+export function parseRefreshToken(text: string, keys: readonly HashKey[]): RefreshToken | undefined {
   if (!refreshForm.test(text)) return undefined;
-  const bytes = Buffer.from(text.slice(refreshPrefix.length), 'base64url');
+  const all = Buffer.from(text.slice(refreshPrefix.length), 'base64url');
+  const [bytes, mac] = [all.subarray(0, -macBytes), all.subarray(-macBytes)];
+  if (!keys.some((key) => timingSafeEqual(macOf(key, bytes), mac))) return undefined;
   const id = bytes.toString('hex', 0, 16);
   return {
     sessionId: id.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5'),
@@ -51,8 +57,14 @@ export function isGenuine(key: HashKey, session: SessionSeed, { generation, tag 
 
 const refreshPrefix = 'gw_r_';
 const tagBytes = 24;
-/** 44 bytes in base64url: the id, the generation and the tag. */
-const refreshForm = /^gw_r_[\w-]{59}$/;
+const macBytes = 10;
+/** 54 bytes in base64url: the id, the generation, the tag and the MAC. */
+const refreshForm = /^gw_r_[\w-]{72}$/;
+
+/** What can be checked without the session. */
+function macOf({ secret }: HashKey, bytes: Buffer): Buffer {
+  return createHmac('sha256', secret).update('refresh token\n').update(bytes).digest().subarray(0, macBytes);
+}
 
 function refreshTag(key: HashKey, session: SessionSeed, generation: number): Buffer {
   return derive(key, session, generation, 'refresh').subarray(0, tagBytes);

@@ -92,7 +92,7 @@ export function signInHandlers(parts: SignInParts): Handlers<typeof SignInServic
     },
 
     async refreshSession({ refreshToken, client, address }) {
-      const presented = parseRefreshToken(refreshToken);
+      const presented = parseRefreshToken(refreshToken, hashKeys);
       const found = presented && (await people.findSession(presented.sessionId));
       const refused = (result: 'refused' | 'replayed') => {
         refreshes.inc({ result });
@@ -133,7 +133,7 @@ export function signInHandlers(parts: SignInParts): Handlers<typeof SignInServic
     },
 
     async endSession({ token }) {
-      const refresh = parseRefreshToken(token);
+      const refresh = parseRefreshToken(token, hashKeys);
       if (refresh !== undefined) {
         const found = await people.findSession(refresh.sessionId);
         if (found === undefined) return {};
