@@ -123,6 +123,7 @@ export function signInRoutes({ config, signIn, tokens, managed, onFault }: SignI
             if (result.case === 'tokens') {
               // A grant that led to a sign-in does not count: many people may share an address.
               begun.set(network, Math.max(0, (begun.get(network) ?? 0) - 1));
+              polls.delete(poll);
               return sendTokens(response, result.value);
             }
             const [status, code] = grantErrors[result.value ?? GrantProblem.UNSPECIFIED];
@@ -198,7 +199,7 @@ const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
 const mostPerMinute = 120;
 
 /**
- * A client that polls more often than this is told to slow down, and identity is not asked: the
+ * A client that polls more often than this learns to slow down, and identity is not asked: the
  * interval is five seconds, and networks are uneven.
  */
 const mostPolls = 2;
