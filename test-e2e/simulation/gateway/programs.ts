@@ -58,8 +58,8 @@ export const programs = {
 
 const redisAddress = 'redis-1:6379';
 const natsAddress = 'nats-1:4222';
-/** As in the product's settings. */
-const redisTimeoutMs = 100;
+/** As long as a Redis of the product may give no sign of life. */
+const redisTimeoutMs = 2_000;
 const natsTimeoutMs = 5_000;
 
 async function startRedis({ network, backends }: Host): Promise<Service> {

@@ -176,8 +176,8 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     name: 'a report that was lost is not repeated',
     file: leases,
-    before: 'this.#unreported.set(report, { untilMs: monotonicMs() + reportForMs, fault });',
-    after: 'void fault;',
+    before: '      this.#unreported.set(report, { untilMs, fault });\n    }',
+    after: '    }',
     checker: 'leasesReturn',
     runs: [
       ['2', '0.1', 'pause'],
@@ -266,8 +266,8 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     name: 'every request fails',
     file: app,
-    before: 'const token = await authenticate(',
-    after: "throw new Error('planted');\n  const token = await authenticate(",
+    before: 'const token = await patience.within(',
+    after: "throw new Error('planted');\n  const token = await patience.within(",
     checker: 'answered',
     runs: quiet,
   },
