@@ -1,6 +1,7 @@
 import type { FaultScript } from '@gateway/simulator';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { ChatAnswer } from '../client/chat.ts';
+import { messagesBody, relay, responsesBody } from '../client/relay.ts';
 import { ask, providerPathOf } from '../client/roads.ts';
 import { issueToken } from '../client/tokens.ts';
 import { type Refusal, type Road, refusedAccounts } from '../topologies/failing-accounts.ts';
@@ -38,43 +39,79 @@ export function refusedAccountsBehaviour(gateway: () => Topology): void {
       return { first, later, recovered, askedAtFirst, askedLater };
     };
 
-    describe.each([402, 403] as const)('with %i', (status) => {
+    describe.each([402, 403] as const)('with %i, which does not say whether the account is the cause', (status) => {
       const both = [refusalOf(status), refusalOf(status)];
       const name = `${status}` as const;
 
-      it("a Responses client gets the provider's answer, and later that no account can be used", async () => {
-        const { first, later, askedAtFirst, askedLater } = await askRefused('responses', name, both);
-        expect([first.status, first.json]).toEqual([status, bodyOf(status)]);
-        expect(askedAtFirst).toEqual([1, 1]);
-        expectUnusable(later, 'Responses');
-        expect(askedLater).toEqual(askedAtFirst);
+      it("a Responses client gets the provider's answer, each time, and other requests are served", async () => {
+        const { first, later, recovered, askedAtFirst, askedLater } = await askRefused('responses', name, both);
+        for (const answer of [first, later]) expect([answer.status, answer.json]).toEqual([status, bodyOf(status)]);
+        expect([askedAtFirst, askedLater, recovered.status]).toEqual([[1, 1], [2, 2], 200]);
       });
 
       it.each(['messages', 'count-tokens'] as const)(
-        "a Messages client gets the provider's status with the generic body (%s)",
+        "a Messages client gets the provider's status with the generic body, and other requests are served (%s)",
         async (road) => {
-          const { first, later, askedAtFirst, askedLater } = await askRefused(road, name, both);
-          expect([first.status, first.json]).toEqual([
-            status,
-            {
-              type: 'error',
-              error: {
-                type: 'api_error',
-                code: 'subscription_upstream_error',
-                message: "The provider rejected the gateway's account.",
-              },
-            },
-          ]);
-          expect(askedAtFirst).toEqual([1, 1]);
-          expectUnusable(later, 'Messages');
-          expect(askedLater).toEqual(askedAtFirst);
+          const { first, later, recovered, askedAtFirst, askedLater } = await askRefused(road, name, both);
+          for (const answer of [first, later]) {
+            expect([answer.status, answer.json]).toEqual([
+              status,
+              genericBody('The provider did not permit the request.'),
+            ]);
+          }
+          expect([askedAtFirst, askedLater, recovered.status]).toEqual([[1, 1], [2, 2], 200]);
         },
       );
 
       it.each(['chat-responses', 'chat-messages'] as const)('a chat client gets 503 (%s)', async (road) => {
-        const { first, later, askedAtFirst } = await askRefused(road, name, both);
-        expect(askedAtFirst).toEqual([1, 1]);
+        const { first, later, recovered, askedAtFirst } = await askRefused(road, name, both);
+        expect([askedAtFirst, recovered.status]).toEqual([[1, 1], 200]);
         for (const answer of [first, later]) expectUnavailable(answer);
+      });
+    });
+
+    describe('because of what a request chose', () => {
+      it.each([
+        ['messages', { speed: 'fast' }, 429, { type: 'rate_limit_error', message: secret }],
+        ['messages', { service_tier: 'novel' }, 429, { type: 'rate_limit_error', message: secret }],
+        ['messages', { speed: 'fast' }, 529, { type: 'overloaded_error', message: secret }],
+        ['messages', {}, 429, { type: 'rate_limit_error', message: 'Usage credits are required for fast mode.' }],
+        [
+          'messages',
+          {},
+          402,
+          { type: 'billing_error', details: { error_code: 'linked_organization_spend_limit_reached' } },
+        ],
+        ['messages', {}, 403, { type: 'permission_error', details: { error_code: 'user_profile_not_billable' } }],
+        ['messages', {}, 403, { type: 'permission_error', details: { error_code: 'novelty' }, message: secret }],
+        ['responses', { service_tier: 'flex' }, 429, { code: 'rate_limit_exceeded', message: secret }],
+        ['responses', { service_tier: 'priority' }, 429, { message: secret }],
+        ['responses', {}, 429, { code: 'flex_unavailable', message: secret }],
+        ['responses', {}, 403, { code: 'novelty', message: secret }],
+      ] as const)('only that request is refused (%s with %j, %i: %j)', async (road, choice, status, error) => {
+        const { model, credentials } = refusedAccounts(road, 'chosen');
+        const { simulator, operator } = gateway();
+        const body = { type: 'error', error };
+        const fault = {
+          kind: 'status',
+          status,
+          headers: { 'content-type': 'application/json', 'retry-after': '20' },
+          body,
+        } as const;
+        const ids = credentials.map((account) => simulator.faults.add({ account, path: providerPathOf(road), fault }));
+        const path = road === 'messages' ? '/v1/messages' : '/v1/responses';
+        const asked = road === 'messages' ? messagesBody(model, 'hello') : responsesBody(model, 'hello');
+        const refused = await relay(gateway(), token, { path, body: { ...asked, ...choice } });
+        for (const id of ids) simulator.faults.clear(id);
+        expect([refused.status, refused.json]).toMatchObject([
+          status,
+          road === 'messages' ? genericBody(expect.any(String)) : body,
+        ]);
+        expect(refused.headers.get('retry-after')).toBe(status === 429 || status === 529 ? '20' : null);
+        expect((await ask(gateway(), token, { road, model })).status).toBe(200);
+        const accounts = await operator.accountsOf(road === 'messages' ? 'messages-refused-chosen' : 'responses');
+        const mine = accounts.filter(({ id }) => credentials.includes(id.replace('/', '-')));
+        expect(mine.map(({ cooldowns }) => cooldowns)).toEqual([[], []]);
       });
     });
 
@@ -146,6 +183,10 @@ export function refusedAccountsBehaviour(gateway: () => Topology): void {
       });
     });
   });
+}
+
+function genericBody(message: unknown) {
+  return { type: 'error', error: { type: 'api_error', code: 'subscription_upstream_error', message } };
 }
 
 function refusalOf(status: 401 | 402 | 403): FaultScript['fault'] {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { create } from '@bufbuild/protobuf';
 import { type AttemptFailure, closerRejections, concerns, consequences, type StatusRule } from '@gateway/adapter-kit';
+import { errorCodes } from '@gateway/messages-adapter/format/error-codes';
 import * as messages from '@gateway/messages-adapter/format/map-upstream-error';
 import { sampleSettings as settings } from '@gateway/pool-broker/__fixtures__/sample-gateway';
 import { toAttempt } from '@gateway/pool-broker/accounts/attempt';
@@ -9,6 +10,7 @@ import { healthy } from '@gateway/pool-broker/health/account-health';
 import { applyReport } from '@gateway/pool-broker/health/apply-report';
 import { applyToPool, noIncidents } from '@gateway/pool-broker/health/pool-health';
 import { AttemptSchema } from '@gateway/proto/pool/v1/account_pb.js';
+import { meanings as responsesCodes } from '@gateway/responses-adapter/format/error-codes';
 import * as responses from '@gateway/responses-adapter/format/map-upstream-error';
 import { describe, expect, it } from 'vitest';
 import { repositoryRoot } from './test-references.ts';
@@ -34,6 +36,7 @@ function namesIn(cell = ''): readonly string[] {
 }
 
 const pools = { Responses: responses, Messages: messages } as const;
+const codesOf = { Responses: responsesCodes, Messages: messages.meanings } as const;
 type Pool = keyof typeof pools;
 const poolNames = ['Responses', 'Messages'] as const satisfies readonly Pool[];
 
@@ -79,7 +82,14 @@ describe('docs/reference/provider-errors.md', () => {
     const documented = rowsIn('Codes').flatMap(([meaning, ...cells]) =>
       namesIn(cells[poolNames.indexOf(pool)]).map((code) => [code, namesIn(meaning)[0]]),
     );
-    expect(documented.toSorted()).toEqual([...pools[pool].meanings].toSorted());
+    expect(documented.toSorted()).toEqual([...codesOf[pool]].toSorted());
+  });
+
+  it('has every error code of a Messages provider with its meaning', () => {
+    const documented = rowsIn('Error codes').flatMap(([meaning, codes]) =>
+      namesIn(codes).map((code) => [code, namesIn(meaning)[0]]),
+    );
+    expect(documented.toSorted()).toEqual([...errorCodes].toSorted());
   });
 
   it.each(rowsIn('Texts'))('has the meaning of an error of the %s pool with %s and the text %s', (...row) => {
@@ -99,7 +109,7 @@ const codeOf: Readonly<Record<Pool, Readonly<Record<string, string>>>> = {
 };
 
 const statuses = Array.from({ length: 200 }, (_, at) => 400 + at);
-const codes = [...new Set([...responses.meanings.keys(), ...messages.meanings.keys()])];
+const codes = [...new Set([...responsesCodes.keys(), ...messages.meanings.keys()])];
 interface SentError {
   readonly code?: string | undefined;
   readonly text?: string;

@@ -3,7 +3,7 @@ export const roads = ['responses', 'messages', 'chat-responses', 'chat-messages'
 export type Road = (typeof roads)[number];
 
 /** The providers' refusals of accounts, or a mixture of them. */
-export const refusals = ['401', '402', '403', '403-and-401', '403-and-429', '403-page'] as const;
+export const refusals = ['401', '402', '403', '403-and-401', '403-and-429', '403-page', 'chosen'] as const;
 export type Refusal = (typeof refusals)[number];
 
 /** The target of a test's requests, and the accounts that may serve them. */

@@ -117,6 +117,10 @@ export interface PreparedCall {
   readonly body: Uint8Array | string | readonly Uint8Array[];
   readonly answer: AnswerReader;
   /**
+   * True when the request chooses a service tier or a speed. See `failureOfChoice`. Default: no.
+   */
+  readonly choosesTier?: boolean;
+  /**
    * The same call without the part that caused this failure, to be sent at once with the same
    * account; undefined when there is nothing to leave out. Called at most once per attempt, before
    * the first content.
@@ -258,6 +262,8 @@ export interface AttemptFailure {
    */
   readonly cause?: string | undefined;
   readonly error: GatewayError;
+  /** True when the answer shows that a limit of the account itself is reached. Default false. */
+  readonly isLimitOfAccount?: boolean;
   /**
    * The provider's own error, for dialects that pass errors on; the kit sets it for answers with an
    * error status. For a failure inside a 2xx answer before the first content, the reader sets it to

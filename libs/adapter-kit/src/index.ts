@@ -2,6 +2,7 @@ export { type AdapterConfig, readAdapterConfig } from './adapter-config.ts';
 export * from './adapter-context.ts';
 export * from './adapter-service.ts';
 export { estimateInputTokens, estimateOutputTokens } from './attempt/estimate-tokens.ts';
+export * from './chosen-tier.ts';
 export * from './event-stream-reader.ts';
 export * from './failure/attempt-failure.ts';
 export * from './failure/error-meanings.ts';

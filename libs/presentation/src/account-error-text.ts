@@ -14,6 +14,7 @@ export function accountErrorText({ result, upstreamStatus, cause }: ErrorFacts):
 
 const wordsOf: Readonly<Partial<Record<AttemptResult, string>>> = {
   [AttemptResult.UNAUTHORIZED]: 'the provider rejects the credential',
+  [AttemptResult.REFUSED]: 'the provider did not permit the request',
   [AttemptResult.OVERLOADED]: 'the provider is overloaded',
   [AttemptResult.SERVER_ERROR]: 'the answer broke off or was not valid',
   [AttemptResult.NETWORK_ERROR]: 'the provider is unreachable',

@@ -187,6 +187,7 @@ const resultTexts: Readonly<Record<AttemptResult, string>> = {
   [AttemptResult.ANSWER_TOO_LARGE]: 'The answer was too large to buffer',
   [AttemptResult.MODEL_UNAVAILABLE]: 'The provider does not offer the model to this account',
   [AttemptResult.FEATURE_UNAVAILABLE]: 'The account lacks a feature that the request needs',
+  [AttemptResult.REFUSED]: 'The provider did not permit the request for this account',
 };
 
 /**

@@ -46,4 +46,5 @@ export const failureTexts = {
   timeout: 'timeouts',
   model_unavailable: 'its provider did not offer the model to it',
   feature_unavailable: 'its provider did not offer the feature to it',
+  refused: '402 or 403',
 } as const;

@@ -22,7 +22,7 @@ export function brokerMetrics({ logger, metrics }: ServiceRuntime) {
   });
   const retriesRefused = metrics.counter({
     name: 'gateway_pool_retries_refused_total',
-    help: 'Retries that were not made: the request had too many, or the retry budget was spent.',
+    help: 'Retries that were not made: the request had too many, or a retry budget was spent.',
     labels: ['reason'],
   });
   const disabled = metrics.counter({
@@ -31,7 +31,7 @@ export function brokerMetrics({ logger, metrics }: ServiceRuntime) {
     labels: ['pool', 'problem'],
   });
   for (const result of ['leased', 'exhausted', 'unavailable', 'unknown_model']) acquires.inc({ result }, 0);
-  for (const reason of ['attempts', 'budget']) retriesRefused.inc({ reason }, 0);
+  for (const reason of ['attempts', 'budget', 'refusals']) retriesRefused.inc({ reason }, 0);
   return {
     ...{ acquires, exhausted, retriesRefused },
     attempts: metrics.counter({

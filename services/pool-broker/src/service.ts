@@ -49,6 +49,7 @@ export function createPoolBrokerService(config: PoolBrokerConfig, runtime: Servi
   const broker: Broker = {
     ...{ configuration, directory, store, credentials, clock, random },
     retryBudget: new RetryBudget(clock),
+    refusalBudget: new RetryBudget(clock),
     metrics: brokerMetrics(runtime),
     draining: stop.signal,
   };

@@ -68,6 +68,19 @@ const ended = (lease: Lease, result: AttemptResult, retryAfterMs?: number) => ({
 });
 
 describe('three replicas of the broker', () => {
+  it('all use an account again whose pause an operator has ended, though its provider named the end', async () => {
+    const { redisUrl } = await testBackends();
+    const replicas = await replicasOf(3, { redisUrl, caps: [5] });
+    const [first = expect.fail(), second = expect.fail(), third = expect.fail()] = replicas;
+    const lease = await leased(first);
+    const inAnHour = Date.now() + 3_600_000;
+    expect((await acquire(second, [ended(lease, AttemptResult.RATE_LIMITED, inAnHour)])).case).toBe('exhausted');
+    const { before, account } = await third.setAccountUse({ accountId: lease.accountId, use: AccountUse.ACTIVE });
+    expect(before?.cooldowns).toMatchObject([{ givenByProvider: true, reason: AttemptResult.RATE_LIMITED }]);
+    expect(account).toMatchObject({ state: AccountState.AVAILABLE, cooldowns: [] });
+    for (const replica of replicas) await leased(replica);
+  });
+
   it('never exceed the cap of an account between them, and use every place', async () => {
     const { redisUrl } = await testBackends();
     const caps = [1, 2, 3, 5];

@@ -189,7 +189,7 @@ describe.each(['api', 'subscription'] as const)('the relay to a backend of the k
 
   it.each([
     ['unauthorized', AttemptResult.UNAUTHORIZED, undefined],
-    ['forbidden', AttemptResult.UNAUTHORIZED, 403],
+    ['forbidden', AttemptResult.REFUSED, 403],
     ['forbidden_html', AttemptResult.NETWORK_ERROR, undefined],
   ] as const)(
     'keeps back what refuses the credential, and what is not the provider’s: %s',

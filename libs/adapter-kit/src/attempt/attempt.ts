@@ -1,6 +1,7 @@
 import { toErrorDetail } from '@gateway/errors';
 import { AttemptResult, type Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import type { AdapterContext } from '../adapter-context.ts';
+import { failureOfChoice } from '../failure/attempt-failure.ts';
 import { unexpectedAnswerCause } from '../failure/failure-cause.ts';
 import type { AttemptFailure, PreparedCall, QuotaWindow } from '../format-definition.ts';
 import { toWindow, withLaterQuotas } from '../quotas.ts';
@@ -124,7 +125,7 @@ class Attempt implements Disposable {
       const opened = await this.#opening.answer();
       if (opened === undefined) return this.send();
       this.#quotas = opened.quotas;
-      if (opened.failure !== undefined) return opened.failure;
+      if (opened.failure !== undefined) return this.#forRequest(opened.failure);
       this.#opened = opened;
     } catch (thrown) {
       return this.#failureOf(thrown);
@@ -142,7 +143,7 @@ class Attempt implements Disposable {
       this.#push(chunks);
       const { result } = answer;
       if (answer.hasContent && !this.#frames.hasHead && isEventStream(answer.head)) this.#calls.onContent();
-      if (result?.kind === 'failed' && !result.isRelayed) return result.failure;
+      if (result?.kind === 'failed' && !result.isRelayed) return this.#forRequest(result.failure);
       if (result !== undefined) return 'complete';
       if (chunks === undefined) throw new UpstreamError('malformed', 'The answer ended early.');
       this.#limitSilence();
@@ -169,7 +170,7 @@ class Attempt implements Disposable {
     this.#opened?.exchange.release();
     const { answer } = this.#call;
     const { result: read, encryptedReasoning = '' } = answer;
-    const failure = read?.kind === 'failed' ? read.failure : undefined;
+    const failure = read?.kind === 'failed' ? this.#forRequest(read.failure) : undefined;
     const usage = finalUsage(answer, this.#request.estimatedTokens);
     this.#end(failure?.result ?? AttemptResult.SUCCEEDED, { answer, usage });
     const succeeded = { result: AttemptResult.SUCCEEDED, upstreamStatus: this.#opened?.head.status ?? 0 };
@@ -242,6 +243,10 @@ class Attempt implements Disposable {
     return isOther && !answer.hasContent && result === AttemptResult.SERVER_ERROR
       ? { cause: unexpectedAnswerCause(head) }
       : {};
+  }
+
+  #forRequest(failure: AttemptFailure): AttemptFailure {
+    return this.#call.choosesTier ? failureOfChoice(failure) : failure;
   }
 
   #newOpening(): Opening {

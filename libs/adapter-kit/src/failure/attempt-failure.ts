@@ -22,6 +22,8 @@ export interface FailureFacts {
   readonly names?: ProviderErrorNames | undefined;
   /** Epoch milliseconds; undefined when the provider named no time. */
   readonly retryAtMs: number | undefined;
+  /** The answer shows that a limit of the account itself is reached. Default false. */
+  readonly isLimitOfAccount?: boolean;
 }
 
 /** A failed attempt in the gateway's own words, never with the provider's text. */
@@ -40,8 +42,21 @@ export function toAttemptFailure(facts: FailureFacts): AttemptFailure {
     feature,
     upstreamStatus: facts.upstreamStatus,
     cause: causeOf(facts),
-    error: toGatewayError({ ...facts, retryAtMs }),
+    error: toGatewayError(facts),
+    isLimitOfAccount: facts.isLimitOfAccount ?? false,
   };
+}
+
+/**
+ * What the failure means for a request that chose a service tier or a speed. These have limits of
+ * their own: unless the answer names a limit of the account, no other request is concerned.
+ */
+export function failureOfChoice(failure: AttemptFailure): AttemptFailure {
+  const { result, isLimitOfAccount = false, upstreamStatus, retryAtMs, error, cause, answer } = failure;
+  if (!waits.has(result) || isLimitOfAccount) return failure;
+  const { upstreamCode } = error;
+  const ofChoice = toAttemptFailure({ meaning: 'unavailable_choice', upstreamStatus, upstreamCode, retryAtMs });
+  return { ...ofChoice, cause, answer };
 }
 
 /**
@@ -59,6 +74,7 @@ const namedResults: ReadonlySet<AttemptResult> = new Set([
   AttemptResult.RATE_LIMITED,
   AttemptResult.MODEL_UNAVAILABLE,
   AttemptResult.FEATURE_UNAVAILABLE,
+  AttemptResult.REFUSED,
 ]);
 
 /** A stream that broke off, ended early or can't be read. */
@@ -89,7 +105,7 @@ const waits: ReadonlySet<AttemptResult> = new Set([AttemptResult.RATE_LIMITED, A
 function toGatewayError({ meaning, capability, upstreamStatus, upstreamCode, retryAtMs }: FailureFacts): GatewayError {
   const details = { upstreamStatus: upstreamStatus === 0 ? undefined : upstreamStatus, upstreamCode };
   const text = capability === undefined ? errorTexts[meaning] : capabilityText(capability);
-  const { result, mayBeRepeated = false } = consequences[meaning];
+  const { concern, result, mayBeRepeated = false } = consequences[meaning];
   if (result === AttemptResult.MODEL_UNAVAILABLE) return new GatewayError('model_not_found', text, details);
   if (rejections.has(result) && !mayBeRepeated) {
     const isTooLarge = meaning === 'too_large' && (upstreamStatus === 0 || upstreamStatus === 429);
@@ -97,9 +113,14 @@ function toGatewayError({ meaning, capability, upstreamStatus, upstreamCode, ret
     const shown = rejectionStatuses.includes(status) ? status : 400;
     return new GatewayError('upstream_rejected', text, { ...details, upstreamStatus: shown });
   }
+  const retryAfterMs = retryAtMs === undefined ? undefined : msUntil(retryAtMs);
   if (result === AttemptResult.RATE_LIMITED)
-    return new GatewayError('pool_exhausted', text, { ...details, retryAfterMs: retryAtMs && msUntil(retryAtMs) });
-  return new GatewayError('providers_unavailable', text, details);
+    return new GatewayError('pool_exhausted', text, { ...details, retryAfterMs });
+  if (result === AttemptResult.REFUSED && rejectionStatuses.includes(upstreamStatus)) {
+    return new GatewayError('upstream_rejected', text, details);
+  }
+  const wait = concern === 'choice' ? { ...details, retryAfterMs } : details;
+  return new GatewayError('providers_unavailable', text, wait);
 }
 
 /** Results of requests that were rejected. */

@@ -21,6 +21,8 @@ export const concerns = {
   request: 'is final, and does not count against the account',
   model: 'the next account; the gateway does not use this account for the model for a while',
   feature: 'the next account; requests that need the feature skip this account for a while',
+  choice: 'the next accounts, a few of them; nothing counts against any account',
+  unclear: 'the next accounts, a few of them; no account pauses, but this one is used last for a while',
   account: 'the next account; this account cools down, or is taken out of service',
   provider: 'the next account, within the retry budget; counts as a failure of the account, or pauses the pool',
 } as const;
@@ -46,6 +48,10 @@ const byMeaning = {
   revoked_credential: ofAccount(AttemptResult.UNAUTHORIZED, AccountProblem.CREDENTIAL_REVOKED),
   /** The account, its workspace or its organisation. */
   disabled_account: ofAccount(AttemptResult.UNAUTHORIZED, AccountProblem.ACCOUNT_DISABLED),
+  /** The account or what the request chose, such as a profile to bill: the error does not say. */
+  refused: { concern: 'unclear', result: AttemptResult.REFUSED },
+  /** A service tier, a speed or the like, with limits of its own. */
+  unavailable_choice: { concern: 'choice', result: AttemptResult.FEATURE_UNAVAILABLE, mayBeRepeated: true },
   unknown_model: { concern: 'model', result: AttemptResult.MODEL_UNAVAILABLE },
   lacks_long_context: {
     concern: 'feature',

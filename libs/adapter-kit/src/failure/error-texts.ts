@@ -11,6 +11,8 @@ export const errorTexts: Readonly<Record<ErrorMeaning, string>> = {
   no_credit: "The provider rejected the gateway's account.",
   revoked_credential: "The provider rejected the gateway's account.",
   disabled_account: "The provider rejected the gateway's account.",
+  refused: 'The provider did not permit the request.',
+  unavailable_choice: 'The provider cannot serve the tier or feature that the request asks for. Try again later.',
   overloaded: 'The provider is overloaded. Try again later.',
   server_error: 'The provider failed to answer the request.',
   network: 'The provider is unreachable.',

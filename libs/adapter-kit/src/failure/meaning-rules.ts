@@ -44,8 +44,8 @@ const statusesOfProxies: ReadonlySet<number> = new Set([408, 413, 429]);
 
 /** Errors that differ only in their text. */
 export interface TextMeaning {
-  /** The meaning of the code. */
-  readonly of: ErrorMeaning;
+  /** The meanings of the codes with which it comes. */
+  readonly of: readonly ErrorMeaning[];
   /** Anchored at the start, because later parts of a text may repeat words of the request. */
   readonly text: RegExp;
   readonly means: ErrorMeaning;
@@ -57,29 +57,44 @@ export function meaningOfText(
   text: string,
   meanings: readonly TextMeaning[],
 ): ErrorMeaning | undefined {
-  return meanings.find((entry) => entry.of === coded && entry.text.test(text))?.means ?? coded;
+  return (
+    meanings.find(({ of, text: wording }) => coded !== undefined && of.includes(coded) && wording.test(text))?.means ??
+    coded
+  );
 }
 
 const disabledText = /^(?:this|your) (?:organization|account|workspace) has been (?:disabled|suspended|deactivated)/i;
+const noCreditText = /^(?:your credit balance is too low|you(?:['’]re| are) out of (?:extra usage|credits?))/i;
+
+/** With a status that refuses the request, and with one that refuses the caller. */
+const refusals = ['rejected', 'refused', 'refused_account'] as const;
 
 /**
  * Refusals of an account that look like refusals of a request: both providers' messages about
- * credit, plans and access.
+ * credit, plans and access. What an account may not use is unclear: the request may have chosen it.
  */
 export const accountTexts: readonly TextMeaning[] = [
-  { of: 'rejected', text: disabledText, means: 'disabled_account' },
-  { of: 'refused_account', text: disabledText, means: 'disabled_account' },
-  { of: 'rejected', text: /^your credit balance is too low/i, means: 'no_credit' },
-  { of: 'rejected', text: /^you(?:['’]re| are) out of (?:extra usage|credits?)/i, means: 'no_credit' },
-  { of: 'rejected', text: /^you have reached your specified (?:\w+ ){0,3}usage limits/i, means: 'refused_account' },
+  { of: refusals, text: disabledText, means: 'disabled_account' },
+  { of: refusals, text: noCreditText, means: 'no_credit' },
+  { of: refusals, text: /^you have reached your specified (?:\w+ ){0,3}usage limits/i, means: 'refused_account' },
   {
-    of: 'rejected',
-    text: /^access to (?:\w+ ){1,3}is not (?:allowed|available) for this (?:account|organization|workspace)/i,
+    of: ['rejected'],
+    text: /^access to (?:anthropic models|claude|codex|the api) is not (?:allowed|available) for this (?:account|organization|workspace)/i,
     means: 'refused_account',
   },
   {
-    of: 'rejected',
-    text: /^(?:this|your) (?:account|organization|workspace|plan|subscription) (?:is not|isn['’]t|does not|doesn['’]t|has no) /i,
+    of: ['rejected'],
+    text: /^access to (?:\w+ ){1,5}is not (?:allowed|available) for this (?:account|organization|workspace)/i,
+    means: 'refused',
+  },
+  {
+    of: ['rejected'],
+    text: /^(?:this|your) (?:plan|subscription) (?:is not|isn['’]t|does not|doesn['’]t|has no) /i,
     means: 'refused_account',
+  },
+  {
+    of: ['rejected'],
+    text: /^(?:this|your) (?:account|organization|workspace) (?:is not|isn['’]t|does not|doesn['’]t|has no) /i,
+    means: 'refused',
   },
 ];

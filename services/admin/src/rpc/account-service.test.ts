@@ -1,7 +1,8 @@
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { Code } from '@connectrpc/connect';
 import { GatewayError } from '@gateway/errors';
 import { AccountService } from '@gateway/proto/admin/v1/account_service_pb.js';
-import { AccountUse } from '@gateway/proto/pool/v1/account_pb.js';
+import { AccountUse, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { PoolOperatorService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { Handlers } from '@gateway/rpc';
 import { describe, expect, it } from 'vitest';
@@ -46,6 +47,22 @@ describe('accounts', () => {
       { action: 'account.remove', before: { use: 'active', stored: true } },
     ]);
     expect(JSON.stringify(entries)).not.toContain('canary');
+  });
+
+  it('say which pauses of theirs ended when they are enabled, and the audit log keeps them', async () => {
+    const pause = { model: 'm', reason: AttemptResult.RATE_LIMITED, until: timestampFromMs(Date.UTC(2026, 10, 28)) };
+    const { client, audited } = await worldOf({
+      setAccountUse: () => ({ before: { ...account, cooldowns: [{ ...pause, givenByProvider: true }] }, account }),
+    });
+    const { ended } = await client.setAccountState({ accountId: id, use: AccountUse.ACTIVE });
+    expect(ended).toMatchObject([pause]);
+    expect(await audited()).toMatchObject([
+      {
+        action: 'account.enable',
+        after: { endedPauses: [{ reason: 'rate_limited', model: 'm', until: '2026-11-28T00:00:00.000Z' }] },
+      },
+    ]);
+    expect((await client.setAccountState({ accountId: id, use: AccountUse.DRAINING })).ended).toEqual([]);
   });
 
   it('that the broker refuses for their fields are refused at those fields', async () => {

@@ -1,7 +1,8 @@
+import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { ServiceImpl } from '@connectrpc/connect';
 import { GatewayError } from '@gateway/errors';
 import type { AccountService } from '@gateway/proto/admin/v1/account_service_pb.js';
-import { type Account, AccountUse } from '@gateway/proto/pool/v1/account_pb.js';
+import { type Account, AccountUse, AttemptResult, type Cooldown } from '@gateway/proto/pool/v1/account_pb.js';
 import type { AdminParts } from '../parts.ts';
 import { peerCall } from '../peer-calls.ts';
 import { probeAccounts } from './probe-accounts.ts';
@@ -46,7 +47,9 @@ export function accountService(parts: AdminParts): ServiceImpl<typeof AccountSer
         if (before === undefined) throw notFound(`account ${accountId}`);
         const isExpected = expectedUse === AccountUse.UNSPECIFIED || before.use === expectedUse;
         if (!isExpected) throw changedMeanwhile(`The account ${accountId}`);
-        return { answer: { account }, before: shown(before), after: shown(account) };
+        const ended = use === AccountUse.ACTIVE ? before.cooldowns : [];
+        const after = { ...shown(account), ...(ended.length > 0 && { endedPauses: ended.map(shownPause) }) };
+        return { answer: { account, ended }, before: shown(before), after };
       });
     },
 
@@ -93,6 +96,12 @@ async function refusedByField<T>(call: Promise<T>): Promise<T> {
     });
     throw invalidFields(Object.fromEntries(problems));
   }
+}
+
+/** A pause in the audit log: its cause, its scope, and when it would have ended. */
+function shownPause({ reason, model, feature, until }: Cooldown): object {
+  const end = until === undefined ? '' : timestampDate(until).toISOString();
+  return { reason: AttemptResult[reason].toLowerCase(), model, feature, until: end };
 }
 
 /** The account in the audit log: its configuration, not its health. */

@@ -54,7 +54,7 @@ export function noneUsable(
   const results = attempts.map(({ report }) => report?.result ?? AttemptResult.CANCELLED);
   if (results.length > 0 && results.every((result) => unreached.has(result)))
     return outOfReach(formats, { retryAfterMs });
-  const refused = results.every((result) => result === AttemptResult.UNAUTHORIZED);
+  const refused = results.every((result) => result === AttemptResult.UNAUTHORIZED || result === AttemptResult.REFUSED);
   const triedFormats = attempts.flatMap(({ lease }) => (lease === undefined ? [] : [lease.format]));
   const pool = onlyPoolOf(formats) ?? (refused ? onlyPoolOf(triedFormats) : undefined);
   const text = pool === undefined ? noProvider : `No account of the ${pool} pool is available.`;
@@ -74,11 +74,16 @@ export function outOfReach(
 /**
  * False for a failure whose status clients must not see. A limit of one account is not the pool's.
  * If the gateway's own credential was rejected, a client would consider its token invalid. A
- * rejection with 402 or 403 is the provider's decision about the account.
+ * rejection with 402 or 403 is the provider's decision about the account or the request.
  */
 export function mayBeShown({ result, upstreamStatus }: AttemptReport): boolean {
   if (upstreamStatus === 401 || result === AttemptResult.RATE_LIMITED) return false;
   return result !== AttemptResult.UNAUTHORIZED || upstreamStatus === 402 || upstreamStatus === 403;
+}
+
+/** True for a refusal that concerns only what the request chose, such as a service tier. */
+export function concernsRequest({ result, feature }: AttemptReport): boolean {
+  return result === AttemptResult.FEATURE_UNAVAILABLE && feature === '';
 }
 
 const noProvider = 'No provider of the model is available.';

@@ -17,6 +17,7 @@ import {
   type AcquireResponseSchema,
   Lack,
   PoolBrokerService,
+  PoolExhaustedSchema,
   PoolUnavailableSchema,
   type ReportRequest,
 } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
@@ -307,6 +308,28 @@ describe('runAttempts', () => {
     it('says what the provider said of a feature that all lack', async () => {
       const end = await setUp([lease('a'), lackedByAll(Lack.FEATURE)], { a: [noFeature] }).end();
       expect(end).toMatchObject({ error: { code: 'upstream_rejected', upstreamStatus: 400 } });
+    });
+
+    it('says what the provider said of a tier that the request chose, whatever keeps other accounts', async () => {
+      const tier = lacking(AttemptResult.FEATURE_UNAVAILABLE, 'providers_unavailable', 429);
+      const ends: readonly Acquired[] = [
+        { case: 'exhausted', value: create(PoolExhaustedSchema, {}) },
+        { case: 'unavailable', value: create(PoolUnavailableSchema, {}) },
+      ];
+      for (const none of ends) {
+        const end = await setUp([lease('a'), lease('b'), none], { a: [tier], b: [limited] }).end();
+        expect(end).toMatchObject({ error: { upstreamStatus: 429 }, last: { attempt: { upstreamStatus: 429 } } });
+      }
+      const other = setUp([lease('a'), lease('b')], { a: [tier], b: [answering] });
+      expect((await other.run()).lease.accountId).toBe('b');
+    });
+
+    it('passes on a rejection that each account gave, though its cause is unclear', async () => {
+      const refused = (status: number) => lacking(AttemptResult.REFUSED, 'upstream_rejected', status);
+      const alike = await setUp([lease('a'), lease('b')], { a: [refused(400)], b: [refused(422)] }).end();
+      expect(alike).toMatchObject({ error: { code: 'upstream_rejected', upstreamStatus: 422 } });
+      const unlike = await setUp([lease('a'), lease('b')], { a: [refused(400)], b: [limited] }).end();
+      expect(unlike).toMatchObject({ error: { code: 'providers_unavailable' } });
     });
 
     it('keeps to how others ended, when not all lack it', async () => {

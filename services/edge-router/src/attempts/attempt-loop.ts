@@ -28,6 +28,7 @@ import type { UsageRecorder } from '../usage/usage-recorder.ts';
 import { AnswerFrames } from './answer-frames.ts';
 import {
   AnswerTooLongError,
+  concernsRequest,
   mayBeShown,
   modelNotFound,
   noneUsable,
@@ -177,6 +178,8 @@ export async function runAttempts(plan: AttemptPlan, { leases, events }: Attempt
       if (lastFailure !== undefined) events.failedOver(lastFailure);
       return result.value;
     }
+    // Only the request is concerned, whatever keeps other accounts.
+    if (lacking?.attempt !== undefined && concernsRequest(lacking.attempt)) return lackedByAll;
     if (result.case === 'exhausted') return poolExhausted(result.value);
     if (refusal !== undefined) return refusal;
     if (result.case === 'unavailable' && result.value.lack !== Lack.UNSPECIFIED && lacking !== undefined)
@@ -185,6 +188,9 @@ export async function runAttempts(plan: AttemptPlan, { leases, events }: Attempt
     // away.
     const isUnknown = result.case === 'unknownModel' && attempts.length === 0;
     if (isUnknown) return modelNotFound(model, plan.formats, result.value);
+    const isRefused = attempts.length > 0 && attempts.every(({ report }) => report?.result === AttemptResult.REFUSED);
+    const refused = isRefused && last !== undefined ? clientError(last) : undefined;
+    if (refused?.code === 'upstream_rejected') return refused;
     return noneUsable(plan.formats, attempts, result.case === 'unavailable' ? result.value.retryAfterMs : undefined);
   }
 

@@ -5,6 +5,7 @@ import { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import { classNotTaken } from '../attempts/attempt-errors.ts';
 import type { AttemptsFailed } from '../attempts/attempt-loop.ts';
+import { retryHeaders } from '../errors/render-error.ts';
 import { writeHead } from '../http/respond.ts';
 import type { AdmittedRequest, EndpointPeers } from '../request-context.ts';
 import { affinityKey, relayAffinity } from './affinity.ts';
@@ -47,13 +48,17 @@ function codexHeaders({ headers }: IncomingMessage): Record<string, string> {
 /** Only these headers of a client reach the Responses pool: Codex does not work without them. */
 const forwardedHeaders: readonly string[] = ['x-openai-internal-codex-responses-lite', 'x-codex-turn-state'];
 
-/** Passes on the provider's own answer, if there is one and the pool is not merely exhausted. */
+/**
+ * Passes on the provider's own answer, if there is one and the pool is not merely exhausted. Of its
+ * headers, clients get when a retry may succeed.
+ */
 function passOn({ error, last }: AttemptsFailed, response: ServerResponse): void {
   const answer = last?.upstreamAnswer;
   if (answer === undefined || error.code === 'pool_exhausted') throw error;
   const { status, contentType, body } = answer;
   writeHead(response, status, {
     ...(contentType === '' ? {} : { 'content-type': contentType }),
+    ...retryHeaders(error, status),
     'content-length': body.length,
   });
   response.end(body);

@@ -94,11 +94,14 @@ function messagesBody({ upstreamStatus, upstreamCode, message }: GatewayError, s
   return { type: 'error', error: { type: 'api_error', code: 'subscription_upstream_error', message, ...details } };
 }
 
-function retryHeaders(error: GatewayError, status: number): Record<string, string> {
+/** How a client may repeat the request. */
+export function retryHeaders(error: GatewayError, status: number): Record<string, string> {
   // Waiting does not make a token valid or an answer smaller: without this header, agents repeat
   // the request for most of a minute before they report the error.
   if (status === 401 || error.isFinal) return { 'x-should-retry': 'false' };
   const { retryAfterMs, limit } = error;
+  // Any other error of the client stays what it is, however long it waits.
+  if (status < 500 && status !== 429) return {};
   return {
     ...(retryAfterMs === undefined ? {} : { 'retry-after': `${Math.max(1, Math.ceil(retryAfterMs / 1_000))}` }),
     // SDKs obey retry-after without an upper bound: the wait for the next day, or for the next

@@ -136,6 +136,25 @@ describe('gatewayctl account', () => {
     expect(await line.run('account', 'drain', 'nobody')).toMatchObject({ exitCode: 1 });
   });
 
+  it('says which pauses end when an account is enabled, and what that means', async () => {
+    const until = { seconds: 1_795_000_000n };
+    const ended = [
+      { until, reason: AttemptResult.RATE_LIMITED, givenByProvider: true },
+      { until, reason: AttemptResult.FEATURE_UNAVAILABLE, feature: 'context-1m-*' },
+    ];
+    const line = new CommandLine((router) => {
+      router.service(AccountService, { setAccountState: () => ({ ended }) });
+    });
+    const { exitCode, notes } = await line.run('account', 'enable', 'responses/a');
+    expect(exitCode).toBe(0);
+    expect(notes.split('\n')).toEqual([
+      expect.stringContaining('responses/a is active'),
+      expect.stringMatching(/^ended its pause for all models until 2026-11-18 .* \(rate_limited\)$/),
+      expect.stringMatching(/^ended its pause for context-1m-\* until .* \(feature_unavailable\)$/),
+      'if the cause lasts, the provider refuses the next request, and the account pauses again',
+    ]);
+  });
+
   it.each<[string, readonly string[], RegExp]>([
     ['a name without its pool', ['b'], /must be pool\/name/],
     ['oauth without an endpoint', ['responses/b', '--kind', 'oauth'], /needs --token-url.*needs --client-id/],

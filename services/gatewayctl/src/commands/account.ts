@@ -10,6 +10,7 @@ import {
   AccountState,
   AccountUse,
   AttemptResult,
+  type Cooldown,
   ProviderFormat,
 } from '@gateway/proto/pool/v1/account_pb.js';
 import { epochMs } from '@gateway/time';
@@ -86,13 +87,16 @@ export function accountCommand({ env, connect }: CommandContext): Command {
       .action(async (named: string) => {
         await using admin = await connect();
         const accountId = await findAccountId(admin, named);
-        await admin.clientOf(AccountService).setAccountState({ accountId, use });
+        const { ended } = await admin.clientOf(AccountService).setAccountState({ accountId, use });
         noteChange(admin, `${accountId} is ${enumWord(AccountUse, use)}`);
+        for (const cooldown of ended) note(`ended its pause for ${cooldownText(cooldown)}`);
+        if (ended.length > 0)
+          note('if the cause lasts, the provider refuses the next request, and the account pauses again');
       });
   useCommand(
     'enable',
     AccountUse.ACTIVE,
-    'Puts an account back into service after a provider or an operator disabled it, and ends its pause after a refused credential at once. Retries a rejected refresh token once.',
+    'Puts an account back into service after a provider or an operator disabled it, and ends all its pauses at once: after limits, refusals, missing credit and errors, and for single models and features. Retries a rejected refresh token once.',
   );
   useCommand('drain', AccountUse.DRAINING, 'Sends an account no new requests. Requests in flight complete.');
   useCommand('disable', AccountUse.DISABLED, 'Disables an account. Requests in flight complete.');
@@ -159,16 +163,16 @@ const columns: Columns<Account> = {
   'in flight': ({ inFlight }) => inFlight,
   labels: { of: ({ labels }) => labels.join(', '), spare: true },
   from: { of: ({ source, stored }) => source || (stored ? 'database' : ''), spare: true },
-  cooldowns: ({ cooldowns }) => {
-    const texts = cooldowns.map(({ until, model, reason }) => {
-      const end = timeText(until, 'an operator enables it');
-      return `${model || 'all models'} until ${end} (${enumWord(AttemptResult, reason)})`;
-    });
-    return texts.join('; ');
-  },
+  cooldowns: ({ cooldowns }) => cooldowns.map(cooldownText).join('; '),
   note: (account) => account.note,
   'last error': ({ lastError }) => lastErrorCell(lastError, epochMs()),
 };
+
+/** "all models until 2026-11-28 20:00:00 UTC (rate_limited)" */
+function cooldownText({ until, model, feature, reason }: Cooldown): string {
+  const end = timeText(until, 'an operator enables it');
+  return `${model || feature || 'all models'} until ${end} (${enumWord(AttemptResult, reason)})`;
+}
 
 /** An account that is available but whose last attempts all failed is failing. */
 export function accountStateCell(account: Pick<Account, 'state' | 'lastError'>): Cell {

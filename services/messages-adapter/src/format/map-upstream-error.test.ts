@@ -140,6 +140,40 @@ describe('mapUpstreamError', () => {
   });
 });
 
+describe('a refusal', () => {
+  it.each([
+    [402, 'billing_error', 'The organization of this user profile has no credit.', 'refused'],
+    [402, 'billing_error', 'There is an issue with your billing or payment information.', 'no_credit'],
+    [403, 'permission_error', 'The container belongs to another workspace.', 'refused'],
+    [403, 'permission_error', 'OAuth token does not meet scope requirement.', 'refused_account'],
+    [403, 'permission_error', 'Your credit balance is too low.', 'no_credit'],
+    [403, 'authentication_error', 'Invalid API key.', 'refused_account'],
+    [403, 'novel_error', '', 'refused'],
+    [400, 'invalid_request_error', 'Access to the web search tool is not allowed for this organization.', 'refused'],
+    [400, 'invalid_request_error', 'Your organization does not have access to code execution.', 'refused'],
+    [400, 'invalid_request_error', 'Your plan does not include this.', 'refused_account'],
+    [400, 'invalid_request_error', 'Fast mode is not enabled for your organization.', 'unavailable_choice'],
+    [429, 'rate_limit_error', 'Usage credits are required for fast mode.', 'unavailable_choice'],
+    [429, 'rate_limit_error', 'Usage credits are required for this model.', 'model_limited'],
+    [
+      429,
+      'rate_limit_error',
+      "This request would exceed your organization's rate limit of 0 fast mode input tokens per minute.",
+      'unavailable_choice',
+    ],
+    [429, 'rate_limit_error', 'This request would exceed your rate limit of 50 requests per minute.', 'limited'],
+  ])('concerns the account only if it says so: %i %s "%s"', (status, type, message, meaning) => {
+    expect(mapUpstreamError(answer(status, { type: 'error', error: { type, message } })).meaning).toBe(meaning);
+  });
+
+  it('names when the chosen tier is available to the client, and no pause of the account', () => {
+    const message = 'Usage credits are required for fast mode.';
+    const body = { type: 'error', error: { type: 'rate_limit_error', message } };
+    const failure = mapUpstreamError(answer(429, body, { 'retry-after': '9' }));
+    expect([failure.retryAtMs, failure.error.retryAfterMs]).toEqual([undefined, expect.any(Number)]);
+  });
+});
+
 describe('a 429', () => {
   it.each<[string, Record<string, string>, number | undefined, boolean]>([
     ['says nothing', {}, undefined, false],
@@ -255,8 +289,8 @@ describe('mapStreamError', () => {
     ['overloaded_error', AttemptResult.OVERLOADED, 'providers_unavailable', undefined],
     ['rate_limit_error', AttemptResult.RATE_LIMITED, 'pool_exhausted', undefined],
     ['authentication_error', AttemptResult.UNAUTHORIZED, 'providers_unavailable', undefined],
-    ['permission_error', AttemptResult.UNAUTHORIZED, 'providers_unavailable', undefined],
-    ['billing_error', AttemptResult.UNAUTHORIZED, 'providers_unavailable', undefined],
+    ['permission_error', AttemptResult.REFUSED, 'providers_unavailable', undefined],
+    ['billing_error', AttemptResult.REFUSED, 'providers_unavailable', undefined],
     ['timeout_error', AttemptResult.TIMEOUT, 'providers_unavailable', undefined],
     ['api_error', AttemptResult.SERVER_ERROR, 'providers_unavailable', undefined],
     ['novel_error', AttemptResult.SERVER_ERROR, 'providers_unavailable', undefined],

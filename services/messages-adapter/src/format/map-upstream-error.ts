@@ -11,17 +11,18 @@ import {
   type UpstreamErrorAnswer,
 } from '@gateway/adapter-kit';
 import { asObject, asString, parseJson } from '@gateway/json';
+import { meaningOfCode, relayedErrorCodes } from './error-codes.ts';
 import { readCapability } from './read-capability.ts';
 import { readRateLimit } from './read-quotas.ts';
 
 /**
- * The meaning of an answer with an error status: that of the status, unless the error's type is
- * more specific.
+ * The meaning of an answer with an error status: that of the error's code or, if it has none that
+ * is known, that of the status, unless the error's type or text is more specific.
  * @see https://platform.claude.com/docs/en/api/errors
  */
 export function mapUpstreamError(answer: UpstreamErrorAnswer): AttemptFailure {
   const error = readProviderError(parseJson(new TextDecoder().decode(answer.body)));
-  const meaning = meaningOfStatus(answer, statusRules, meaningOf(error, 'rejected'));
+  const meaning = error.meaning ?? meaningOfStatus(answer, statusRules, meaningOf(error, 'rejected'));
   const limit = readRateLimit(answer);
   return toAttemptFailure({
     meaning: meaning === 'limited' && limit.modelScoped ? 'model_limited' : meaning,
@@ -30,6 +31,7 @@ export function mapUpstreamError(answer: UpstreamErrorAnswer): AttemptFailure {
     upstreamCode: error.passedCode,
     names: error,
     retryAtMs: limit.retryAtMs,
+    isLimitOfAccount: limit.isReached,
   });
 }
 
@@ -39,18 +41,16 @@ export function mapUpstreamError(answer: UpstreamErrorAnswer): AttemptFailure {
  */
 export function mapStreamError(event: unknown): AttemptFailure {
   const error = readProviderError(event);
-  const meaning = meaningOf(error) ?? 'server_error';
-  return toAttemptFailure({
-    meaning,
-    upstreamStatus: 0,
-    upstreamCode: error.passedCode,
-    names: error,
-    retryAtMs: undefined,
-  });
+  const meaning = error.meaning ?? meaningOf(error) ?? 'server_error';
+  const { passedCode: upstreamCode } = error;
+  return toAttemptFailure({ meaning, upstreamStatus: 0, upstreamCode, names: error, retryAtMs: undefined });
 }
 
 /** What a person must solve, whatever the status. */
-const ofAccount: readonly ErrorMeaning[] = ['no_credit', 'revoked_credential', 'disabled_account'];
+const ofAccount = ['refused_account', 'no_credit', 'revoked_credential', 'disabled_account'] as const;
+
+/** What only some accounts have. */
+const features = ['lacks_long_context', 'unavailable_choice'] as const;
 
 /**
  * Accounts that lack credit, a plan or a feature, are disabled, or exceed their spend limit are
@@ -62,8 +62,8 @@ const rejectedRule: StatusRule = [
   'context_too_long',
   'output_too_long',
   'unknown_model',
-  'lacks_long_context',
-  'refused_account',
+  'refused',
+  ...features,
   ...ofAccount,
 ];
 
@@ -73,9 +73,10 @@ const rejectedRule: StatusRule = [
 export const statusRules: StatusRules = {
   byStatus: new Map<number, StatusRule>([
     [400, rejectedRule],
-    [401, ['refused_account', ...ofAccount]],
-    [402, ['refused_account', 'no_credit']],
-    [403, ['refused_account', 'lacks_long_context', ...ofAccount]],
+    [401, ofAccount],
+    // Whether it is the account that is refused, or what the request chose, often only a code says.
+    [402, ['refused', ...ofAccount]],
+    [403, ['refused', ...features, ...ofAccount]],
     // Something that the request refers to may no longer exist: a thread or a file.
     [404, ['rejected', 'unknown_model', 'network']],
     // A proxy on the way requires authentication.
@@ -85,7 +86,7 @@ export const statusRules: StatusRules = {
     [410, ['unknown_model']],
     [413, ['too_large', 'context_too_long']],
     [422, rejectedRule],
-    [429, ['limited', 'model_limited', 'lacks_long_context', 'overloaded']],
+    [429, ['limited', 'model_limited', 'overloaded', ...features]],
     [529, ['overloaded']],
   ]),
   otherClientError: rejectedRule,
@@ -99,6 +100,8 @@ interface ProviderError {
   readonly type: string | undefined;
   readonly text: string;
   readonly code: string | undefined;
+  /** That of its code; undefined for an unknown code and for none. */
+  readonly meaning: ErrorMeaning | undefined;
   /** A code that client libraries act on. Undefined for any other. */
   readonly passedCode: string | undefined;
 }
@@ -114,35 +117,10 @@ function readProviderError(value: unknown): ProviderError {
     type: asString(error.type),
     text: asString(error.message) ?? '',
     code,
-    passedCode: code !== undefined && passedCodes.has(code) ? code : undefined,
+    meaning: code === undefined ? undefined : meaningOfCode(code),
+    passedCode: code !== undefined && relayedErrorCodes.has(code) ? code : undefined,
   };
 }
-
-/**
- * The official client library derives its error classes from these, and recovers from some of them
- * by itself.
- */
-const passedCodes: ReadonlySet<string> = new Set([
-  'thread_already_continued',
-  'thread_continue_in_flight',
-  'thread_fingerprint_mismatch',
-  'thread_not_found',
-  'thread_unsupported_request',
-  'tool_name_conflict',
-  'tool_reference_unresolved',
-  'compaction_block_ambiguous',
-  'compaction_block_misplaced',
-  'compaction_content_mismatch',
-  'compaction_incomplete_turn',
-  'compaction_nothing_to_summarize',
-  'compaction_signature_invalid',
-  'compaction_too_many_tool_references',
-  'compaction_tool_changes_mismatch',
-  'compaction_unavailable',
-  'contract_spend_limit_reached',
-  'enforced_spend_limit_reached',
-  'ramp_limit_exceeded',
-]);
 
 /**
  * The meaning of an error by its type, or else by its text; undefined when the value contained no
@@ -160,8 +138,9 @@ export const meanings: ReadonlyMap<string, ErrorMeaning> = new Map([
   ['invalid_request_error', 'rejected'],
   ['request_too_large', 'too_large'],
   ['authentication_error', 'refused_account'],
-  ['permission_error', 'refused_account'],
-  ['billing_error', 'no_credit'],
+  ['permission_error', 'refused'],
+  // The account's own billing, or that of an organization that the request names.
+  ['billing_error', 'refused'],
   // It may also concern a thread or file that the request names: the text shows which.
   ['not_found_error', 'unknown_model'],
   ['rate_limit_error', 'limited'],
@@ -174,34 +153,56 @@ export const meanings: ReadonlyMap<string, ErrorMeaning> = new Map([
 /** Errors that only their text distinguishes. */
 export const textMeanings: readonly TextMeaning[] = [
   // An address without an API behind it.
-  { of: 'unknown_model', text: /^not found\.?$/i, means: 'network' },
-  { of: 'rejected', text: /^not found\.?$/i, means: 'network' },
+  { of: ['unknown_model'], text: /^not found\.?$/i, means: 'network' },
+  { of: ['rejected'], text: /^not found\.?$/i, means: 'network' },
   // A thread or a file that the request names.
-  { of: 'unknown_model', text: /^(?!model\b)/i, means: 'rejected' },
-  { of: 'refused_account', text: /^oauth token has been revoked/i, means: 'revoked_credential' },
+  { of: ['unknown_model'], text: /^(?!model\b)/i, means: 'rejected' },
+  { of: ['refused', 'refused_account'], text: /^oauth token has been revoked/i, means: 'revoked_credential' },
+  { of: ['refused'], text: /^oauth (?:token|authentication)\b/i, means: 'refused_account' },
   {
-    of: 'rejected',
+    of: ['refused'],
+    text: /^(?:payment required|there (?:is|was) an issue with your (?:billing|payment))/i,
+    means: 'no_credit',
+  },
+  {
+    of: ['rejected'],
     text: /^(?:(?:this|your) (?:organization|account) )?(?:requires )?identity verification/i,
     means: 'disabled_account',
   },
-  { of: 'rejected', text: /^prompt is too long/i, means: 'context_too_long' },
+  { of: ['rejected'], text: /^prompt is too long/i, means: 'context_too_long' },
   // Agents compact a conversation that is too long, which does not help here.
   {
-    of: 'rejected',
+    of: ['rejected'],
     text: /^(?:input length and `?max_tokens`? exceed context limit|max_tokens: \d+ > \d+)/i,
     means: 'output_too_long',
   },
   {
-    of: 'rejected',
+    of: ['rejected'],
     text: /^(?:the long context beta is not |this authentication style is incompatible with the long context beta)/i,
     means: 'lacks_long_context',
   },
   {
-    of: 'limited',
+    of: ['limited'],
     text: /^(?:extra usage|usage credits?) (?:is|are) required for long context/i,
     means: 'lacks_long_context',
   },
-  { of: 'limited', text: /^(?:extra usage|usage credits?) (?:is|are) required/i, means: 'model_limited' },
-  { of: 'rejected', text: /^third-party apps now draw from your extra usage/i, means: 'refused_account' },
+  {
+    of: ['limited'],
+    text: /^(?:extra usage|usage credits?) (?:is|are) required(?: (?:to use|for) (?:this model|claude)\b|[.,]|$)/i,
+    means: 'model_limited',
+  },
+  // Fast mode, and what else the request may choose.
+  { of: ['limited'], text: /^(?:extra usage|usage credits?) (?:is|are) required/i, means: 'unavailable_choice' },
+  {
+    of: ['limited'],
+    text: /^this request would exceed (?:your )?(?:organization['’]s )?rate limit of [\d,]{1,20} (?:fast|priority)\b/i,
+    means: 'unavailable_choice',
+  },
+  {
+    of: ['rejected', 'refused', 'limited'],
+    text: /^fast mode (?:is|was|has|requires)\b/i,
+    means: 'unavailable_choice',
+  },
+  { of: ['rejected'], text: /^third-party apps now draw from your extra usage/i, means: 'refused_account' },
   ...accountTexts,
 ];

@@ -105,6 +105,8 @@ interface RateLimit {
   readonly retryAtMs: number | undefined;
   /** True when other models of the account are not limited. */
   readonly modelScoped: boolean;
+  /** True when the headers show a limit of the account that is reached. */
+  readonly isReached: boolean;
 }
 
 /**
@@ -120,7 +122,7 @@ export function readRateLimit(answer: AnswerHead): RateLimit {
   const usedUp = usedUpLimits(answer.headers);
   const resets = usedUp.map((limit) => toFutureMs(Date.parse(answer.headers[`${limit}-reset`] ?? ''), answer.nowMs));
   // The limits of an API key apply per model.
-  return { retryAtMs: retryAfter ?? latestMs(resets), modelScoped: usedUp.length > 0 };
+  return { retryAtMs: retryAfter ?? latestMs(resets), modelScoped: usedUp.length > 0, isReached: usedUp.length > 0 };
 }
 
 /** The windows that refuse requests. None while the subscription as a whole accepts requests. */
@@ -142,7 +144,7 @@ function windowLimit(rejected: readonly string[], retryAfter: number | undefined
   const ofAccount = rejected.filter((window) => !window.includes('_'));
   const binding = ofAccount.length > 0 ? ofAccount : rejected;
   const resets = binding.map((window) => windowResetMs(window, answer));
-  return { retryAtMs: latestMs([...resets, retryAfter]), modelScoped: ofAccount.length === 0 };
+  return { retryAtMs: latestMs([...resets, retryAfter]), modelScoped: ofAccount.length === 0, isReached: true };
 }
 
 /** A limit with something left is not the one that was reached. */

@@ -1,4 +1,10 @@
-import type { ClientRequest, PreparedCall, TokenCounter, Translator } from '@gateway/adapter-kit';
+import {
+  type ClientRequest,
+  choosesTier,
+  type PreparedCall,
+  type TokenCounter,
+  type Translator,
+} from '@gateway/adapter-kit';
 import { readTokenCount } from '@gateway/chat';
 import { GatewayError } from '@gateway/errors';
 import { asObject, type JsonBody, readJsonBody } from '@gateway/json';
@@ -19,9 +25,13 @@ export const relayTranslator: Translator = {
       headers: relayHeaders(forwardHeaders, streamed ? 'text/event-stream' : 'application/json'),
       body: spliceRequest(request, lease.model),
       answer: streamed ? new RelayAnswerReader(maxEventBytes) : new RelayMessageReader(maxAnswerBytes),
+      choosesTier: choosesTier(request, ownTiers),
     };
   },
 };
+
+/** With these the account's own limits apply. */
+const ownTiers = { service_tier: [null, 'auto', 'standard_only'], speed: [null, 'standard'] } as const;
 
 /**
  * The provider's count for a Messages request.

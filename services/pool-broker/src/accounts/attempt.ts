@@ -24,6 +24,7 @@ export const failures = [
   'timeout',
   'model_unavailable',
   'feature_unavailable',
+  'refused',
 ] as const;
 
 /**
@@ -145,7 +146,20 @@ export function isFailure(result: AttemptResult): result is FailureResult {
  * at the provider, so a budget limits these retries.
  */
 export function isError(result: AttemptResult): boolean {
-  return isFailure(result) && result !== 'rate_limited' && result !== 'unauthorized' && !isLack(result);
+  const isOfAccount = result === 'rate_limited' || result === 'unauthorized' || result === 'refused';
+  return isFailure(result) && !isOfAccount && !isLack(result);
+}
+
+/**
+ * True if the cause may be, or is, what the request chose, so that every account may answer alike.
+ */
+export function mayConcernRequest({ report }: Pick<Attempt, 'report'>): boolean {
+  return report.result === 'refused' || concernsRequest(report);
+}
+
+/** True if the cause is what the request chose, such as a service tier. */
+export function concernsRequest({ result, feature }: Pick<AttemptReport, 'result' | 'feature'>): boolean {
+  return result === 'feature_unavailable' && feature === undefined;
 }
 
 /** True when the account lacks what the request asks for: the model or a feature. */

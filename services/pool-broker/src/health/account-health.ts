@@ -1,6 +1,6 @@
 import { matchesAnyPattern } from '@gateway/presentation/model-pattern';
 import { z } from 'zod';
-import { failures, holdsForModel, type Wanted } from '../accounts/attempt.ts';
+import { failures, holdsForModel, isSpent, type Wanted } from '../accounts/attempt.ts';
 
 const probeSchema = z.object({
   leaseId: z.string(),
@@ -75,6 +75,8 @@ export const accountHealthSchema = z.object({
   problem: problemSchema.optional(),
   /** The last attempt that failed for another reason than a limit, for operators. */
   lastError: lastErrorSchema.optional(),
+  /** When an operator last ended all pauses: those that began before are over. */
+  pausesEndedAtMs: z.number().optional(),
 });
 
 /**
@@ -117,6 +119,8 @@ const causes: Readonly<Record<Cooldown['reason'], CooldownCause>> = {
   network_error: 'provider',
   model_unavailable: 'lack',
   feature_unavailable: 'lack',
+  // Causes no cooldown.
+  refused: 'refusal',
 };
 
 /** Whether a cooldown applies to such requests. */
@@ -149,13 +153,15 @@ export function forgottenProblemAtMs({ sinceMs }: AccountProblem): number {
 }
 
 export function healthForgottenAtMs(health: AccountHealth): number {
-  const { windows, cooldowns, errorsAtMs, problem, lastError } = health;
+  const { windows, cooldowns, errorsAtMs, problem, lastError, pausesEndedAtMs } = health;
   return Math.max(
     errorsAtMs + hourMs,
     ...cooldowns.map(forgottenAtMs),
     ...windows.map(({ resetsAtMs, seenAtMs }) => resetsAtMs ?? seenAtMs + hourMs),
     problem === undefined ? 0 : forgottenProblemAtMs(problem),
     lastError === undefined ? 0 : lastError.atMs + dayMs,
+    // Until then, a replica that was cut off learns of it.
+    pausesEndedAtMs === undefined ? 0 : pausesEndedAtMs + hourMs,
   );
 }
 
@@ -211,6 +217,14 @@ export function withoutFailures(health: AccountHealth): AccountHealth {
 }
 
 /**
+ * The health after an operator ended all pauses, whatever their cause, and errors with them. What
+ * was reported of a used-up quota no longer counts either.
+ */
+export function withoutPauses({ windows }: AccountHealth, nowMs: number): AccountHealth {
+  return { ...healthy, windows: windows.filter((window) => !isSpent(window)), pausesEndedAtMs: nowMs };
+}
+
+/**
  * A new access token ends the pause that followed the refusal of the previous one. The same object
  * when there was none.
  */
@@ -235,10 +249,12 @@ export function changeCooldowns(
 }
 
 /**
- * Merges two stores' health of one account: for each scope and cause, the cooldown that ends later;
- * for each quota, the latest report.
+ * Merges two stores' health of one account: for each scope and cause, the cooldown that ends later,
+ * unless an operator has ended it; for each quota, the latest report.
  */
-export function mergeHealth(one: AccountHealth, other: AccountHealth): AccountHealth {
+export function mergeHealth(first: AccountHealth, second: AccountHealth): AccountHealth {
+  const endedAtMs = Math.max(first.pausesEndedAtMs ?? 0, second.pausesEndedAtMs ?? 0);
+  const [one, other] = [since(first, endedAtMs), since(second, endedAtMs)];
   const cooldowns = mergeBy(
     [...one.cooldowns, ...other.cooldowns],
     (cooldown) => `${causeOf(cooldown)} ${cooldown.model} ${cooldown.feature ?? ''}`,
@@ -252,7 +268,20 @@ export function mergeHealth(one: AccountHealth, other: AccountHealth): AccountHe
   const problem = (one.problem?.sinceMs ?? 0) >= (other.problem?.sinceMs ?? 0) ? one.problem : other.problem;
   const { errorAverage, errorsAtMs } = one.errorsAtMs >= other.errorsAtMs ? one : other;
   const lastError = (one.lastError?.atMs ?? 0) >= (other.lastError?.atMs ?? 0) ? one.lastError : other.lastError;
-  return { cooldowns, windows, errorAverage, errorsAtMs, problem, lastError };
+  return { cooldowns, windows, errorAverage, errorsAtMs, problem, lastError, pausesEndedAtMs: endedAtMs || undefined };
+}
+
+/** Without what began before an operator ended it. */
+function since(health: AccountHealth, endedAtMs: number): AccountHealth {
+  if (endedAtMs === 0 || health.pausesEndedAtMs === endedAtMs) return health;
+  const { windows, problem, lastError } = health;
+  return {
+    ...health,
+    cooldowns: health.cooldowns.filter(({ sinceMs }) => sinceMs > endedAtMs),
+    windows: windows.filter((window) => window.seenAtMs > endedAtMs || !isSpent(window)),
+    problem: problem !== undefined && problem.sinceMs > endedAtMs ? problem : undefined,
+    lastError: lastError !== undefined && lastError.atMs > endedAtMs ? lastError : undefined,
+  };
 }
 
 /** For each kind, the item with the highest value; the first of equals. */

@@ -49,6 +49,8 @@ const afterResult: Readonly<Record<AttemptResult, typeof applyReport>> = {
   network_error: endProbe,
   model_unavailable: afterLack,
   feature_unavailable: afterLack,
+  // The account and what the request chose are equally likely causes. See `isDoubted`.
+  refused: endProbe,
   rejected: endProbe,
   cancelled: endProbe,
 };

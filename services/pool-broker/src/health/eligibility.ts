@@ -29,11 +29,12 @@ export interface Eligibility {
 export type SkipReason = {
   /** When it can take the request, if only limits prevent it. */
   readonly retryAtMs?: number | undefined;
-  /**
-   * When a request may probe it, if failures prevent it. Undefined for an account that its provider
-   * refuses, which can't serve the request.
-   */
+  /** When a request may probe it, if failures prevent it. */
   readonly probeAtMs?: number | undefined;
+  /**
+   * When a request may probe it, if its provider refuses it. Until then it can't serve the request.
+   */
+  readonly refusedUntilMs?: number | undefined;
   /** What it lacks of the request, whatever else prevents it. */
   readonly lack?: Lack | undefined;
 } & (
@@ -71,11 +72,11 @@ export function eligibilityOf(
   const isBusy = inFlight >= account.maxConcurrency || overtakenIds.includes(account.id);
   const availability = availabilityOf(health, wanted, nowMs);
   if (availability.kind === 'cooling') {
-    const { cooldown, limitOnly, early, lack, lackOnly } = availability;
+    const { cooldown, limitOnly, early, earlyAtMs, lack, lackOnly } = availability;
     // After a guessed cooldown a single request probes first, and its result takes a while.
     const backAtMs = cooldown.untilMs + (cooldown.givenByProvider ? 0 : rules.limitProbeQuietMs);
-    const probeAtMs = isRefused(health, wanted, nowMs) ? undefined : cooldown.untilMs;
-    const back = limitOnly ? { retryAtMs: backAtMs } : { probeAtMs };
+    const probe = isRefused(health, wanted, nowMs) ? { refusedUntilMs: earlyAtMs } : { probeAtMs: earlyAtMs };
+    const back = limitOnly ? { retryAtMs: backAtMs } : probe;
     const skipReason: SkipReason = { kind: 'cooling', cooldown, lack, ...back };
     if (isBusy || tried !== undefined) return { skipReason };
     return early === 'not_yet' ? { skipReason, lacksOnly: lackOnly } : { skipReason, early, probe: true };
@@ -83,16 +84,17 @@ export function eligibilityOf(
   if (availability.kind === 'probing') {
     const { cooldown, limitOnly, freeAtMs } = availability;
     const lack = isLack(cooldown.reason) ? cooldown.reason : undefined;
-    const probeAtMs = causeOf(cooldown) === 'refusal' ? undefined : freeAtMs;
-    const back = limitOnly ? { retryAtMs: freeAtMs } : { probeAtMs };
+    const probe = causeOf(cooldown) === 'refusal' ? { refusedUntilMs: freeAtMs } : { probeAtMs: freeAtMs };
+    const back = limitOnly ? { retryAtMs: freeAtMs } : probe;
     const skipReason: SkipReason = { kind: 'probing', cooldown, lack, ...back };
     return { skipReason, lacksOnly: lack !== undefined && !isBusy && tried === undefined };
   }
   if (tried !== undefined) {
     const { result } = tried.report;
     // Its cooldown has ended already, so a retry can succeed now.
-    const probeAtMs = result === 'unauthorized' ? undefined : nowMs;
-    const back = result === 'rate_limited' ? { retryAtMs: nowMs } : { probeAtMs };
+    const isOfRefusal = result === 'unauthorized' || result === 'refused';
+    const probe = isOfRefusal ? { refusedUntilMs: nowMs } : { probeAtMs: nowMs };
+    const back = result === 'rate_limited' ? { retryAtMs: nowMs } : probe;
     return { skipReason: { kind: 'tried', result, lack: isLack(result) ? result : undefined, ...back } };
   }
   if (isBusy) return { skipReason: { kind: 'busy', retryAtMs: anyTime } };
@@ -149,6 +151,8 @@ export type Availability =
       readonly lack: Lack | undefined;
       readonly lackOnly: boolean;
       readonly early: EarlyProbe | 'not_yet';
+      /** When a request may probe at the earliest. */
+      readonly earlyAtMs: number;
     }
   /** A guessed cooldown has elapsed: one request may probe. */
   | { readonly kind: 'probe_due' }
@@ -169,7 +173,8 @@ export function availabilityOf({ cooldowns }: Cooling, wanted: Wanted, nowMs: nu
     const lacks = running.map(({ reason }) => reason).filter(isLack);
     const [lack] = lacks;
     const keptBy = { limitOnly: running.every(isLimit), lack, lackOnly: lacks.length === running.length };
-    return { kind: 'cooling', cooldown: last, ...keptBy, early: earlyProbeOf(running, nowMs) };
+    const earlyAtMs = Math.max(...running.map(({ probeFromMs, untilMs }) => probeFromMs ?? untilMs));
+    return { kind: 'cooling', cooldown: last, ...keptBy, early: earlyProbeOf(running, nowMs), earlyAtMs };
   }
   const halfOpen = concerning.filter((cooldown) => isHalfOpen(cooldown, nowMs) && !hasPassedProbe(cooldown, nowMs));
   for (const cooldown of halfOpen) {
@@ -193,6 +198,18 @@ function isLimit(cooldown: Cooldown): boolean {
 export function errorAverageAt({ errorAverage, errorsAtMs }: AccountHealth, nowMs: number): number {
   return errorAverage * 0.5 ** (Math.max(0, nowMs - errorsAtMs) / 60_000);
 }
+
+/**
+ * Whether the account's last attempts were refused for a cause that is unclear, and none has
+ * succeeded since. Others are preferred for a while, which doubles with each refusal. It is never
+ * skipped: one client's requests may be the cause, and other requests succeed.
+ */
+export function isDoubted({ lastError }: AccountHealth, nowMs: number): boolean {
+  if (lastError?.result !== 'refused' || lastError.inARow === 0) return false;
+  return nowMs - lastError.atMs < firstDoubtMs * 2 ** Math.min(lastError.inARow - 1, 4);
+}
+
+const firstDoubtMs = 30_000;
 
 /**
  * The remainder of the tightest quota that applies to a model, 0 to 1. It is 1 when no quota is

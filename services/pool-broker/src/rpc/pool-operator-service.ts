@@ -15,9 +15,10 @@ import type { Handlers } from '@gateway/rpc';
 import { accountIdOf } from '../accounts/account.ts';
 import { noKeys } from '../config.ts';
 import { checkChange } from '../configuration/active-configuration.ts';
-import { withoutRefusals } from '../health/account-health.ts';
+import { type AccountHealth, withoutPauses, withoutRefusals } from '../health/account-health.ts';
 import type { Broker } from '../selection/broker.ts';
 import { readAccounts } from '../selection/read-candidates.ts';
+import type { Change } from '../store/pool-store.ts';
 import {
   accountUses,
   fromAccountSpec,
@@ -61,12 +62,14 @@ export function poolOperatorHandlers({
     return view && toAccountMessage(view, clock.nowMs(), configuration.gateway);
   }
 
-  /** Earlier refusals by the account's provider or a token endpoint no longer exclude it. */
-  async function forgetRefusals(accountId: string): Promise<void> {
+  /**
+   * Earlier reports by a token endpoint, and those in its health, no longer exclude the account.
+   */
+  async function forget(accountId: string, change: Change<AccountHealth>): Promise<void> {
     const account = configuration.accounts.byId(accountId);
     if (account === undefined) return;
     await credentials.forgetProblem(account);
-    await store.changeHealth(accountId, withoutRefusals);
+    await store.changeHealth(accountId, change);
   }
 
   async function changeUse(accountId: string, use: StoredAccountState, expected: StoredAccountState | undefined) {
@@ -112,7 +115,7 @@ export function poolOperatorHandlers({
       if (before === undefined) return {};
       if (!(await accounts.replaceCredential(accountId, secret, encryption))) return {};
       await refresh();
-      await forgetRefusals(accountId);
+      await forget(accountId, withoutRefusals);
       return { before, account: await messageOf(accountId) };
     },
 
@@ -123,7 +126,8 @@ export function poolOperatorHandlers({
       const before = await messageOf(accountId);
       const change = await changeUse(accountId, use, fromAccountUse(expectedUse));
       if (before === undefined || change === undefined) return {};
-      if (change.now === use && use === 'active') await forgetRefusals(accountId);
+      const isEnabled = change.now === use && use === 'active';
+      if (isEnabled) await forget(accountId, (health) => withoutPauses(health, clock.nowMs()));
       await refresh();
       return { before: { ...before, use: accountUses[change.before] }, account: await messageOf(accountId) };
     },

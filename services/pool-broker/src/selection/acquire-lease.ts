@@ -10,7 +10,14 @@ import {
 } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { msUntil } from '@gateway/time';
 import type { LabelSets } from '../accounts/account.ts';
-import { type Attempt, isError, newLeaseId, toCallerId } from '../accounts/attempt.ts';
+import {
+  type Attempt,
+  concernsRequest,
+  isError,
+  mayConcernRequest,
+  newLeaseId,
+  toCallerId,
+} from '../accounts/attempt.ts';
 import { type Candidate, providerFormats } from '../catalog/catalog.ts';
 import type { AccountHealth } from '../health/account-health.ts';
 import { endProbe, startProbe } from '../health/cooldown.ts';
@@ -36,8 +43,10 @@ type LeaseRequest = Omit<AcquireRequest, '$typeName' | 'requestId' | 'attempts' 
  */
 export async function acquireLease(broker: Broker, request: LeaseRequest) {
   const last = request.attempts.at(-1);
-  if (last === undefined) broker.retryBudget.noteRequest();
-  else await settleAttempt(broker, last, request.affinityKey);
+  if (last === undefined) {
+    broker.retryBudget.noteRequest();
+    broker.refusalBudget.noteRequest();
+  } else await settleAttempt(broker, last, request.affinityKey);
   const answer = await leaseNext(broker, request);
   broker.metrics.acquires.inc({ result: resultNames[answer.result.case] });
   return answer;
@@ -95,7 +104,7 @@ async function leaseNext(broker: Broker, request: LeaseRequest) {
       };
     const leaseId = newLeaseId(caller);
     if (await takeLease(broker, selection, { leaseId, features, caller })) {
-      const stale = staleBindingOf(selection);
+      const stale = staleBindingOf(selection, attempts);
       const { pool } = selection.candidate.candidate;
       if (stale !== undefined) await broker.store.unbind(affinityIdOf(pool.name, affinityKey), stale);
       const lease = leaseOf(selection, leaseId, settings);
@@ -198,15 +207,26 @@ function inOrder(
  * Checked only when there is a usable account, so that a request whose remaining accounts are all
  * limited gets that answer.
  */
-function takeAttempt({ configuration, metrics, retryBudget }: Broker, attempts: readonly Attempt[]): boolean {
+function takeAttempt(broker: Broker, attempts: readonly Attempt[]): boolean {
+  const { configuration, metrics, retryBudget, refusalBudget } = broker;
+  const { maxErrorAttempts } = configuration.settings;
+  const last = attempts.at(-1);
   const errors = attempts.filter(({ report }) => isError(report.result));
-  if (errors.length >= configuration.settings.maxErrorAttempts) {
+  if (errors.length >= maxErrorAttempts) {
     metrics.retriesRefused.inc({ reason: 'attempts' });
     return false;
   }
-  const followsError = errors.length > 0 && errors.at(-1) === attempts.at(-1);
-  if (!followsError || retryBudget.takeRetry(configuration.settings)) return true;
-  metrics.retriesRefused.inc({ reason: 'budget' });
+  const followsError = errors.length > 0 && errors.at(-1) === last;
+  if (followsError && !retryBudget.takeRetry(configuration.settings)) {
+    metrics.retriesRefused.inc({ reason: 'budget' });
+    return false;
+  }
+  // A pool may have many accounts, and a request that none of them accepts may come again and
+  // again.
+  const refusals = attempts.filter(mayConcernRequest);
+  const isRefusedOften = refusals.length >= maxErrorAttempts && refusals.at(-1) === last;
+  if (!isRefusedOften || refusalBudget.takeRetry(configuration.settings)) return true;
+  metrics.retriesRefused.inc({ reason: 'refusals' });
   return false;
 }
 
@@ -253,8 +273,11 @@ async function takeProbes(
  * The session's binding to an account that can't serve it: once it is removed, the session stays
  * where it next succeeds.
  */
-function staleBindingOf({ candidate: { accounts, boundAccountId }, view }: Chosen): string | undefined {
-  if (boundAccountId === undefined || boundAccountId === view.account.id) return undefined;
+function staleBindingOf(chosen: Chosen, attempts: readonly Attempt[]): string | undefined {
+  const { accounts, boundAccountId } = chosen.candidate;
+  if (boundAccountId === undefined || boundAccountId === chosen.view.account.id) return undefined;
+  const tried = attempts.findLast(({ accountId }) => accountId === boundAccountId);
+  if (tried !== undefined && concernsRequest(tried.report)) return undefined;
   const bound = accounts.find(({ account }) => account.id === boundAccountId);
   // An account that is only busy keeps its sessions: its cache for them is worth more than one
   // request elsewhere.

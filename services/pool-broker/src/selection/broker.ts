@@ -13,6 +13,8 @@ export interface Broker {
   readonly store: PoolStore;
   readonly credentials: AccountCredentials;
   readonly retryBudget: RetryBudget;
+  /** For retries after refusals whose cause may be the request, apart from those after errors. */
+  readonly refusalBudget: RetryBudget;
   readonly clock: Clock;
   /** Returns a number from 0 to below 1. */
   readonly random: () => number;

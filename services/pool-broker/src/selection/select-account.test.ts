@@ -168,16 +168,27 @@ describe('having no account', () => {
     expect(select([candidate([busy, downUntil(nowMs + 5)])])).toEqual(until(nowMs));
   });
 
-  it('has no known end when no account is limited', () => {
-    expect(select([candidate([downUntil(nowMs + 5)])])).toEqual({ kind: 'unavailable' });
+  it('ends with the next probe when no account is limited', () => {
+    const paused = downUntil(nowMs + 5);
+    expect(select([candidate([paused])])).toEqual({ kind: 'unavailable', retryAtMs: nowMs + 5 });
+    const refusal = { reason: 'unauthorized', givenByProvider: false, probeFromMs: nowMs + 7 } as const;
+    const refused = view('r', { health: cooling(nowMs + 600_000, refusal) });
+    expect(select([candidate([refused])])).toEqual({ kind: 'unavailable', retryAtMs: nowMs + 7 });
+    expect(select([candidate([refused, paused])])).toEqual({ kind: 'unavailable', retryAtMs: nowMs + 5 });
+    const again = tried('x', 'refused');
+    expect(select([candidate([view('x')])], { attempts: again })).toEqual({ kind: 'unavailable', retryAtMs: nowMs });
+  });
+
+  it('has no known end when no account is limited, paused or refused', () => {
     expect(select([])).toEqual({ kind: 'unavailable' });
+    expect(select([candidate([view('a', {}, { state: 'disabled' })])])).toEqual({ kind: 'unavailable' });
   });
 
   it('counts an account that is also refused as down', () => {
     const { cooldowns } = cooling(nowMs + 9);
     const refused = cooling(nowMs + 5, { reason: 'unauthorized', givenByProvider: false }).cooldowns;
     const both = view('a', { health: { ...healthy, cooldowns: [...cooldowns, ...refused] } });
-    expect(select([candidate([both])])).toEqual({ kind: 'unavailable' });
+    expect(select([candidate([both])])).toEqual({ kind: 'unavailable', retryAtMs: nowMs + 9 });
   });
 
   it('names no reset when an account is only busy: it may be free at any time', () => {
@@ -249,7 +260,9 @@ describe('any state of a pool', () => {
         expect(free).toEqual([]);
         const ends = views.map(({ health }) => cooledUntil(health.cooldowns)).filter(({ isRefused }) => !isRefused);
         const retryAtMs = Math.min(...ends.map(({ atMs }) => atMs));
-        if (!ends.some(({ isLimited }) => isLimited)) expect(chosen).toEqual({ kind: 'unavailable' });
+        const all = views.map(({ health }) => cooledUntil(health.cooldowns).atMs);
+        const none = all.length === 0 ? { kind: 'unavailable' } : { kind: 'unavailable', retryAtMs: Math.min(...all) };
+        if (!ends.some(({ isLimited }) => isLimited)) expect(chosen).toEqual(none);
         else if (ends.every(({ isLimited }) => isLimited)) expect(chosen).toEqual({ kind: 'exhausted', retryAtMs });
         else expect(chosen).toEqual({ kind: 'unavailable', retryAtMs });
       }),
@@ -285,7 +298,11 @@ describe('accounts that lack what a request wants', () => {
       health: cooling(nowMs + 5_000, { reason: 'server_error', givenByProvider: false }),
     });
     expect(select([candidate([without, limited])])).toEqual({ kind: 'exhausted', retryAtMs: nowMs + 5_000 });
-    expect(select([candidate([without, failing])])).toEqual({ kind: 'unavailable', lack: undefined });
+    expect(select([candidate([without, failing])])).toEqual({
+      kind: 'unavailable',
+      lack: undefined,
+      retryAtMs: nowMs + 5_000,
+    });
   });
 
   it('decide alone when the others are out of service', () => {

@@ -11,9 +11,18 @@ import type {
   SelectionTerms,
   SkipReason,
 } from '../health/eligibility.ts';
-import { anyTime, availabilityOf, eligibilityOf, errorAverageAt, headroomOf, paceOf } from '../health/eligibility.ts';
+import {
+  anyTime,
+  availabilityOf,
+  eligibilityOf,
+  errorAverageAt,
+  headroomOf,
+  isDoubted,
+  paceOf,
+} from '../health/eligibility.ts';
 import { poolAvailabilityOf } from '../health/pool-health.ts';
 import type { PoolView } from '../store/pool-store.ts';
+import { outcomeOf } from './outcome-of.ts';
 
 export interface CandidateView extends Omit<PoolView, 'accounts'> {
   readonly candidate: Candidate;
@@ -43,8 +52,8 @@ export type Selection = { readonly examinations: readonly Examination[] } & (
    */
   | { readonly kind: 'exhausted'; readonly retryAtMs: number | undefined }
   /**
-   * `lack`: what all accounts in service lack. `retryAtMs`: if some accounts are limited, the
-   * earliest reset or probe.
+   * `lack`: what all accounts in service lack. `retryAtMs`: the earliest reset or probe, if one is
+   * known.
    */
   | { readonly kind: 'unavailable'; readonly lack?: Lack | undefined; readonly retryAtMs?: number }
 );
@@ -225,7 +234,7 @@ function bestOf(fit: readonly Examined[], { candidate, sampled }: CandidateView,
   const { model } = candidate;
   const { affinityKey, rules, nowMs } = request;
   const errorsOf = ({ view }: Examined) => errorAverageAt(view.health, nowMs);
-  const isReliable = (each: Examined) => errorsOf(each) < rules.errorThreshold;
+  const isReliable = (each: Examined) => errorsOf(each) < rules.errorThreshold && !isDoubted(each.view.health, nowMs);
   const hasQuota = ({ view }: Examined) => headroomOf(view.health, model, nowMs) > rules.quotaReserveShare;
   const preferred = preferring(preferring(fit, isReliable), hasQuota);
   if (sampled !== undefined && !preferred.some((each) => isReliable(each) && hasQuota(each))) return undefined;
@@ -299,47 +308,3 @@ function fractionOf(text: string): number {
   const digest = hash('sha256', text, 'buffer');
   return (digest.readUIntBE(0, 6) + 0.5) / 2 ** 48;
 }
-
-/**
- * Exhausted: every account that could serve the request is limited. Unavailable: some of them
- * failed or are down; if others are limited, a probe may succeed before the earliest reset. For
- * an account that is only busy, no time is known.
- * @see spec "Rate limits"
- */
-function outcomeOf(examinations: readonly Examination[], nowMs: number) {
-  const skipReasons = examinations
-    .flatMap(({ examined }) => examined.map(({ skipReason }) => skipReason))
-    .filter((skipReason) => skipReason === undefined || !cannotServe[skipReason.kind]);
-  const lack = lackOfAll(skipReasons);
-  const resets = skipReasons.map((skipReason) => skipReason?.retryAtMs).filter((atMs) => atMs !== undefined);
-  if (resets.length === 0) return { kind: 'unavailable', lack } as const;
-  const probes = skipReasons
-    .filter((skipReason) => skipReason?.lack === undefined)
-    .map((skipReason) => skipReason?.probeAtMs)
-    .filter((atMs) => atMs !== undefined);
-  const earliestMs = Math.min(...resets, ...probes);
-  if (probes.length > 0) return { kind: 'unavailable', lack, retryAtMs: Math.max(nowMs, earliestMs) } as const;
-  return { kind: 'exhausted', retryAtMs: earliestMs === anyTime ? undefined : earliestMs } as const;
-}
-
-/**
- * What all accounts in service lack. Undefined when one of them is unavailable for another reason,
- * or none is in service.
- */
-function lackOfAll(inService: readonly (SkipReason | undefined)[]): Lack | undefined {
-  const lacks = inService.map((skipReason) => skipReason?.lack);
-  return lacks.includes(undefined) ? undefined : (lacks.find((lack) => lack === 'feature_unavailable') ?? lacks[0]);
-}
-
-/** Accounts with these reasons can't serve the request, however long it waits. */
-const cannotServe: Readonly<Record<SkipReason['kind'], boolean>> = {
-  disabled: true,
-  draining: true,
-  model_not_served: true,
-  busy: false,
-  share_used_up: false,
-  cooling: false,
-  probing: false,
-  pool_paused: false,
-  tried: false,
-};

@@ -1,5 +1,5 @@
 import { type Account, servesModel } from '../accounts/account.ts';
-import { type Attempt, callerOfLease, isFailure, isFaultOfPool } from '../accounts/attempt.ts';
+import { type Attempt, callerOfLease, concernsRequest, isFailure, isFaultOfPool } from '../accounts/attempt.ts';
 import {
   type AccountHealth,
   type AccountProblem,
@@ -32,7 +32,8 @@ export async function settleAttempt(
   metrics.attempts.inc({ pool, result: report.result });
   const { leasedAtMs, health, poolHealth } = settled;
   const ended = { ...attempt, leasedAtMs, credentialId: account.credentialId, nowMs: clock.nowMs() };
-  const isOutdated = report.result === 'unauthorized' && (await hasNewerSecret(broker, account, ended));
+  const isRefused = report.result === 'unauthorized' || report.result === 'refused';
+  const isOutdated = isRefused && (await hasNewerSecret(broker, account, ended));
   const counted: Ended = isOutdated
     ? { ...ended, report: { ...report, result: 'cancelled', problem: undefined } }
     : ended;
@@ -109,5 +110,6 @@ async function changePoolHealth({ store, configuration, random }: Broker, ended:
 async function changeBinding({ store, configuration }: Broker, { accountId, pool, report }: Attempt, key: string) {
   const affinityId = affinityIdOf(pool, key);
   if (report.result === 'succeeded') await store.bind(affinityId, accountId, configuration.settings.affinityTtlMs);
-  else if (isFailure(report.result)) await store.unbind(affinityId, accountId);
+  // Its requests of the usual kind are served as before.
+  else if (isFailure(report.result) && !concernsRequest(report)) await store.unbind(affinityId, accountId);
 }

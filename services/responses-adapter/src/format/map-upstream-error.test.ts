@@ -19,7 +19,7 @@ describe('mapUpstreamError', () => {
     [401, { code: 'invalid_api_key', type: 'invalid_request_error' }, UNAUTHORIZED, 'providers_unavailable'],
     [401, { code: null, type: 'invalid_request_error' }, UNAUTHORIZED, 'providers_unavailable'],
     [402, { code: 'deactivated_workspace' }, UNAUTHORIZED, 'providers_unavailable'],
-    [403, { type: 'invalid_request_error' }, UNAUTHORIZED, 'providers_unavailable'],
+    [403, { type: 'invalid_request_error' }, AttemptResult.REFUSED, 'providers_unavailable'],
     [403, { code: 'unsupported_country_region_territory' }, NETWORK_ERROR, 'providers_unavailable'],
     [400, { code: 'context_length_exceeded' }, REJECTED, 'upstream_rejected'],
     [400, { code: 'unsupported_value', type: 'invalid_request_error' }, REJECTED, 'upstream_rejected'],

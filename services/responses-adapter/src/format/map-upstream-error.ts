@@ -13,7 +13,8 @@ import {
   type UpstreamErrorAnswer,
 } from '@gateway/adapter-kit';
 import { asNumber, asObject, asString, type JsonObject, parseJson } from '@gateway/json';
-import { type EventQuotas, exhaustedWindowsResetMs, readRetryAt } from './read-quotas.ts';
+import { meaningOfCode } from './error-codes.ts';
+import { type EventQuotas, exhaustedWindowsResetMs, isLimitReached, readRetryAt } from './read-quotas.ts';
 
 /**
  * The meaning of an answer with an error status: that of the status, unless the error's code is
@@ -30,6 +31,8 @@ export function mapUpstreamError(answer: UpstreamErrorAnswer): AttemptFailure {
     upstreamStatus: answer.status,
     names: error,
     retryAtMs: readRetryAt(answer, error.resetsAtMs),
+    isLimitOfAccount:
+      isOfAccount || isLimitReached(answer) || error.codes.some((code) => code === 'usage_limit_reached'),
   });
 }
 
@@ -47,23 +50,20 @@ export function mapStreamError(holder: unknown, { nowMs, exhaustedUntilMs }: Str
     upstreamStatus: 0,
     names: error,
     retryAtMs: error.resetsAtMs ?? exhaustedUntilMs,
+    isLimitOfAccount: exhaustedUntilMs !== undefined || meaning === 'limited',
   });
 }
 
 type StreamQuotas = Pick<EventQuotas, 'nowMs' | 'exhaustedUntilMs'>;
 
 /** What a person must solve, whatever the status. */
-const ofAccount: readonly ErrorMeaning[] = ['no_credit', 'revoked_credential', 'disabled_account'];
+const ofAccount = ['refused_account', 'no_credit', 'revoked_credential', 'disabled_account'] as const;
+
+/** What may be wrong with the request itself. */
+const ofRequest = [...closerRejections, 'unavailable_choice'] as const;
 
 /** What may be wrong besides the request itself, although the status blames the request. */
-const rejectedRule: StatusRule = [
-  'rejected',
-  ...closerRejections,
-  'unknown_model',
-  'limited',
-  'refused_account',
-  ...ofAccount,
-];
+const rejectedRule: StatusRule = ['rejected', ...ofRequest, 'unknown_model', 'limited', 'refused', ...ofAccount];
 
 /**
  * The meaning of each error status. A test keeps docs/reference/provider-errors.md in step with it.
@@ -71,10 +71,11 @@ const rejectedRule: StatusRule = [
 export const statusRules: StatusRules = {
   byStatus: new Map<number, StatusRule>([
     [400, rejectedRule],
-    [401, ['refused_account', ...ofAccount]],
-    [402, ['refused_account', 'limited', ...ofAccount]],
+    [401, ofAccount],
+    // Whether it is the account that is refused, or what the request chose, often only a code says.
+    [402, ['refused', 'unavailable_choice', 'limited', ...ofAccount]],
     // A project without access to a model is also refused with 403.
-    [403, ['refused_account', ...closerRejections, 'unknown_model', 'network', 'limited', ...ofAccount]],
+    [403, ['refused', ...ofRequest, 'unknown_model', 'network', 'limited', ...ofAccount]],
     // Something that the request refers to may no longer exist: an item, an answer or a file.
     [404, [...rejectedRule, 'network']],
     // A proxy on the way requires authentication.
@@ -82,16 +83,13 @@ export const statusRules: StatusRules = {
     [408, ['timeout']],
     [409, ['conflict', ...closerRejections]],
     [410, ['unknown_model', ...closerRejections]],
-    [413, ['too_large', ...closerRejections, 'limited', 'refused_account', ...ofAccount]],
+    [413, ['too_large', ...closerRejections, 'limited', ...ofAccount]],
     [422, rejectedRule],
-    [
-      429,
-      ['limited', 'model_limited', ...closerRejections, 'unknown_model', 'refused_account', 'overloaded', ...ofAccount],
-    ],
-    [529, ['overloaded', 'limited', 'model_limited']],
+    [429, ['limited', 'model_limited', ...ofRequest, 'unknown_model', 'overloaded', ...ofAccount]],
+    [529, ['overloaded', 'unavailable_choice', 'limited', 'model_limited']],
   ]),
   otherClientError: rejectedRule,
-  otherServerError: ['server_error', 'overloaded', 'limited', 'model_limited'],
+  otherServerError: ['server_error', 'overloaded', 'unavailable_choice', 'limited', 'model_limited'],
 };
 
 /**
@@ -134,73 +132,37 @@ export function readProviderError(value: unknown, nowMs: number): ProviderError 
  * @param uncoded the meaning of an error with unknown codes
  */
 function meaningOf({ codes, text, param }: ProviderError, uncoded?: ErrorMeaning): ErrorMeaning | undefined {
-  const known = codes.map((code) => meanings.get(code)).find((meaning) => meaning !== undefined);
+  const known = codes.map(meaningOfCode).find((meaning) => meaning !== undefined);
   const coded = known ?? (codes.length > 0 || text !== '' ? uncoded : undefined);
   // A model other than the request's own, such as a tool's.
   if (coded === 'unknown_model' && param !== undefined && param !== 'model') return 'rejected';
   return meaningOfText(coded, text, textMeanings);
 }
 
-/** The codes of each meaning. */
-const codesByMeaning: Readonly<Partial<Record<ErrorMeaning, readonly string[]>>> = {
-  limited: ['usage_limit_reached'],
-  // A limit of an API key applies per model.
-  model_limited: ['rate_limit_exceeded'],
-  refused_account: ['usage_not_included', 'invalid_api_key', 'token_expired'],
-  no_credit: ['insufficient_quota', 'billing_hard_limit_reached'],
-  revoked_credential: ['token_invalidated', 'token_revoked'],
-  disabled_account: ['account_deactivated', 'deactivated_workspace'],
-  overloaded: ['server_is_overloaded', 'slow_down', 'overloaded_error'],
-  server_error: ['server_error', 'vector_store_timeout'],
-  // Concerns where the request came from, not who sent it.
-  network: ['unsupported_country_region_territory'],
-  timeout: ['request_timeout'],
-  rejected: ['invalid_prompt', 'data_residency_mismatch', 'invalid_request_error', 'unsupported_parameter'],
-  too_large: ['request_too_large'],
-  context_too_long: ['context_length_exceeded'],
-  bad_image: [
-    'invalid_image',
-    'invalid_image_format',
-    'invalid_base64_image',
-    'invalid_image_url',
-    'image_too_large',
-    'image_too_small',
-    'image_parse_error',
-    'invalid_image_mode',
-    'image_file_too_large',
-    'unsupported_image_media_type',
-    'empty_image_file',
-    'failed_to_download_image',
-    'image_file_not_found',
-  ],
-  against_policy: ['bio_policy', 'cyber_policy', 'misalignment_policy_violation', 'image_content_policy_violation'],
-  unreadable_reasoning: ['invalid_encrypted_content'],
-  unknown_model: ['model_not_found', 'model_not_supported', 'DeploymentNotFound'],
-};
-
 /** Errors that only their text distinguishes, mostly those of a subscription backend. */
 export const textMeanings: readonly TextMeaning[] = [
   {
-    of: 'rejected',
+    of: ['rejected'],
     text: /^the '[^'\n]{1,200}' model is not supported when using [^\n]{1,80} with (?:an?|this|your) (?:\w+ )?account/i,
     means: 'unknown_model',
   },
-  { of: 'rejected', text: /^the '[^'\n]{1,200}' model requires a newer version of /i, means: 'unknown_model' },
-  { of: 'rejected', text: /^the model [`'"][^`'"\n]{1,200}[`'"] does not exist/i, means: 'unknown_model' },
+  { of: ['rejected'], text: /^the '[^'\n]{1,200}' model requires a newer version of /i, means: 'unknown_model' },
+  { of: ['rejected'], text: /^the model [`'"][^`'"\n]{1,200}[`'"] does not exist/i, means: 'unknown_model' },
   // An address without an API behind it.
-  { of: 'rejected', text: /^(?:invalid url\b|not found\.?$)/i, means: 'network' },
+  { of: ['rejected'], text: /^(?:invalid url\b|not found\.?$)/i, means: 'network' },
+  // The gateway always streams, so such an account does not have the model.
+  { of: ['rejected'], text: /^your organization must be verified to (?:stream|use) /i, means: 'unknown_model' },
+  { of: ['rejected'], text: /^your organization must be verified to /i, means: 'unavailable_choice' },
+  {
+    of: ['rejected'],
+    text: /^invalid service_tier argument: the requested service tier is not allowed /i,
+    means: 'unavailable_choice',
+  },
   // The request alone exceeds the account's limit per minute: waiting does not help.
-  { of: 'model_limited', text: /^request too large for /i, means: 'too_large' },
-  { of: 'rejected', text: /^you(?:['’]ve| have) (?:hit|reached) your usage limit/i, means: 'limited' },
+  { of: ['model_limited'], text: /^request too large for /i, means: 'too_large' },
+  { of: ['rejected'], text: /^you(?:['’]ve| have) (?:hit|reached) your usage limit/i, means: 'limited' },
   ...accountTexts,
 ];
-
-export const meanings: ReadonlyMap<string, ErrorMeaning> = new Map(
-  Object.entries(codesByMeaning).flatMap(([meaning, codes]) =>
-    // Object.entries widens the keys, which are ErrorMeanings by the table's type.
-    codes.map((code) => [code, meaning as ErrorMeaning] as const),
-  ),
-);
 
 function readReset(error: JsonObject, nowMs: number): number | undefined {
   const resetsAtSeconds = asNumber(error.resets_at);

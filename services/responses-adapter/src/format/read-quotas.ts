@@ -168,6 +168,15 @@ function latestResetMs(windows: readonly QuotaWindow[]): number | undefined {
   return latestMs(windows.filter(({ usedFraction }) => usedFraction >= 1).map(({ resetsAtMs }) => resetsAtMs));
 }
 
+/**
+ * Whether the headers show a limit of the account that is reached: a window, or a limit of its key.
+ */
+export function isLimitReached({ headers, nowMs }: AnswerHead): boolean {
+  const isSpent = ({ usedFraction }: QuotaWindow) => usedFraction >= 1;
+  const remaining = ['requests', 'tokens'].map((limit) => numberIn(headers, `x-ratelimit-remaining-${limit}`));
+  return usageWindows({ headers, nowMs }).some(isSpent) || remaining.some((left) => left !== undefined && left <= 0);
+}
+
 /** A limit with something left is not the one that was reached. */
 function exhaustedLimitsResetMs(answer: AnswerHead): number | undefined {
   const limits = ['requests', 'tokens'];

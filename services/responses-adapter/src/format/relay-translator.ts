@@ -1,4 +1,10 @@
-import type { AttemptFailure, ClientRequest, PreparedCall, Translator } from '@gateway/adapter-kit';
+import {
+  type AttemptFailure,
+  type ClientRequest,
+  choosesTier,
+  type PreparedCall,
+  type Translator,
+} from '@gateway/adapter-kit';
 import {
   asString,
   BufferList,
@@ -33,8 +39,12 @@ function callWith(body: JsonBody, { lease, forwardHeaders, nowMs, maxEventBytes 
     headers: forwardHeaders,
     body: spliceRequest(body, lease.model),
     answer: new RelayAnswerReader({ nowMs, maxEventBytes }),
+    choosesTier: choosesTier(body, ownTiers),
   };
 }
+
+/** With these the account's own limits apply. */
+const ownTiers = { service_tier: [null, 'auto', 'default'] } as const;
 
 /**
  * A conversation that has moved to another account contains reasoning that this account can't read.

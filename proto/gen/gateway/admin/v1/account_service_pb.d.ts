@@ -4,7 +4,7 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { Account, AccountCredential, AccountSpec, AccountUse } from "../../pool/v1/account_pb.js";
+import type { Account, AccountCredential, AccountSpec, AccountUse, Cooldown } from "../../pool/v1/account_pb.js";
 
 /**
  * Describes the file gateway/admin/v1/account_service.proto.
@@ -124,6 +124,14 @@ export declare type SetAccountStateResponse = Message<"gateway.admin.v1.SetAccou
    * @generated from field: gateway.pool.v1.Account account = 1;
    */
   account?: Account | undefined;
+
+  /**
+   * The pauses that this call ended. If their cause lasts, the provider's next refusal starts a new
+   * one.
+   *
+   * @generated from field: repeated gateway.pool.v1.Cooldown ended = 2;
+   */
+  ended: Cooldown[];
 };
 
 /**
@@ -368,7 +376,8 @@ export declare const AccountService: GenService<{
     output: typeof ReplaceCredentialResponseSchema;
   },
   /**
-   * Enables, disables or drains an account.
+   * Enables, disables or drains an account. Enabling it ends its pauses, whatever their cause, and
+   * also those whose end its provider named.
    *
    * @generated from rpc gateway.admin.v1.AccountService.SetAccountState
    */

@@ -927,7 +927,7 @@ export enum AttemptResult {
   RATE_LIMITED = 2,
 
   /**
-   * 401, 402, 403, or an equivalent 400: this account is rejected.
+   * 401, or an error that says that this account is rejected, whatever its status.
    *
    * @generated from enum value: ATTEMPT_RESULT_UNAUTHORIZED = 3;
    */
@@ -994,11 +994,20 @@ export enum AttemptResult {
 
   /**
    * The account lacks a feature that the request asks for; see AttemptReport.feature. Another
-   * account may have it.
+   * account may have it. Without a feature: a service tier, a speed or the like, of which nothing is
+   * remembered.
    *
    * @generated from enum value: ATTEMPT_RESULT_FEATURE_UNAVAILABLE = 12;
    */
   FEATURE_UNAVAILABLE = 12,
+
+  /**
+   * 402, 403, or an equivalent 400 that does not say whether the account is the cause or something
+   * that the request chose. Another account may accept the request. The account does not pause.
+   *
+   * @generated from enum value: ATTEMPT_RESULT_REFUSED = 13;
+   */
+  REFUSED = 13,
 }
 
 /**

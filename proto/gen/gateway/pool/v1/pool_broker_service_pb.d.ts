@@ -188,8 +188,8 @@ export declare type PoolUnavailable = Message<"gateway.pool.v1.PoolUnavailable">
   lack: Lack;
 
   /**
-   * When some accounts are limited: the earliest known reset, or the next probe of an account that
-   * failed, whichever is sooner.
+   * The earliest known reset of a limited account, or the next probe of one that is paused or
+   * refused, whichever is sooner. Absent when no account is limited, paused or refused.
    *
    * @generated from field: google.protobuf.Timestamp retry_at = 2;
    */
@@ -1812,7 +1812,7 @@ export declare const PoolOperatorService: GenService<{
   /**
    * Enables, disables or drains an account. For an account of gateway.yaml this applies until the
    * file changes the account's state. An enabled account is used again, whatever its provider or a
-   * token endpoint reported before.
+   * token endpoint reported before: all its pauses end, in all replicas.
    *
    * @generated from rpc gateway.pool.v1.PoolOperatorService.SetAccountUse
    */

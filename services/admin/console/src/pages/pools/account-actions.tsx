@@ -9,7 +9,7 @@ import { TextField } from '../../ui/field.tsx';
 import { ProblemNote } from '../../ui/state.tsx';
 import { wordsOf } from '../tokens/terms-draft.ts';
 import { CheckOutcome, useAccountCheck } from './account-check.tsx';
-import { changesOf, isPausedAfterRefusal, useWords, usualCredentialKind } from './account-words.ts';
+import { changesOf, cooldownText, isPausedAfterRefusal, useWords, usualCredentialKind } from './account-words.ts';
 import {
   type CredentialDraft,
   CredentialFields,
@@ -118,6 +118,18 @@ function ConfirmUse({ account, use, seen, onClose }: ConfirmUseProps) {
       onClose={onClose}
     >
       <p>{consequences[use]}</p>
+      {use === AccountUse.ACTIVE && account.cooldowns.length > 0 && (
+        <>
+          <p>
+            These pauses end. If a cause lasts, the provider refuses the next request, and the account pauses again.
+          </p>
+          <ul>
+            {account.cooldowns.map((cooldown) => (
+              <li key={`${cooldown.reason} ${cooldown.model} ${cooldown.feature}`}>{cooldownText(cooldown)}</li>
+            ))}
+          </ul>
+        </>
+      )}
       {inFlight > 0 && use !== AccountUse.ACTIVE && <p>Requests in flight: {inFlight}. They are not interrupted.</p>}
       {account.source === 'gateway.yaml' && (
         <p>

@@ -91,11 +91,12 @@ describe('the state of an account', () => {
     expect(changesOf({ state: AccountState.DISABLED, use: DISABLED, cooldowns: [] })).toEqual([ACTIVE]);
   });
 
-  it('can be enabled while it pauses because its provider refused it', () => {
+  it('can be enabled while it pauses, whatever the cause', () => {
     const pausedAfter = (reason: AttemptResult) =>
       changesOf({ state: AccountState.COOLING, use: ACTIVE, cooldowns: [create(CooldownSchema, { reason })] });
     expect(pausedAfter(AttemptResult.UNAUTHORIZED)).toEqual([ACTIVE, DRAINING, DISABLED]);
-    expect(pausedAfter(AttemptResult.RATE_LIMITED)).toEqual([DRAINING, DISABLED]);
+    expect(pausedAfter(AttemptResult.RATE_LIMITED)).toEqual([ACTIVE, DRAINING, DISABLED]);
+    expect(changesOf({ state: AccountState.AVAILABLE, use: ACTIVE, cooldowns: [] })).toEqual([DRAINING, DISABLED]);
   });
 });
 

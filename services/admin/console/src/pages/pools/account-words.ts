@@ -104,6 +104,7 @@ const reasonWords: Readonly<Record<AttemptResult, string>> = {
   [AttemptResult.ANSWER_TOO_LARGE]: 'cooling',
   [AttemptResult.MODEL_UNAVAILABLE]: 'not offered to this account',
   [AttemptResult.FEATURE_UNAVAILABLE]: 'feature not available to this account',
+  [AttemptResult.REFUSED]: 'not permitted by the provider',
 };
 
 /** "from gateway.yaml", "from OPENAI_API_KEY", "from the database", "from the simulator" */
@@ -125,9 +126,8 @@ export function changesOf({
 }: Pick<Account, 'use' | 'state' | 'cooldowns'>): readonly AccountUse[] {
   if (use === AccountUse.DISABLED) return [AccountUse.ACTIVE];
   if (use === AccountUse.DRAINING) return [AccountUse.ACTIVE, AccountUse.DISABLED];
-  // Its provider took it out of service, or refused it: enabling it clears that.
-  const isRefused = state === AccountState.DISABLED || isPausedAfterRefusal({ cooldowns });
-  const again = isRefused ? [AccountUse.ACTIVE] : [];
+  // Its provider took it out of service, or it pauses: enabling it ends that.
+  const again = state === AccountState.DISABLED || cooldowns.length > 0 ? [AccountUse.ACTIVE] : [];
   return [...again, AccountUse.DRAINING, AccountUse.DISABLED];
 }
 
