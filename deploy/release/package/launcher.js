@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { spawn } from 'node:child_process';
-import { constants, copyFileSync, existsSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { constants as os } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -23,8 +23,13 @@ else run(given.length === 0 ? ['start'] : given);
 /** Never replaces a file. */
 function init() {
   const file = 'gateway.yaml';
-  if (existsSync(file)) return fail(`${file} exists already, and stays as it is.`);
-  copyFileSync(join(packageFolder, file), file, constants.COPYFILE_EXCL);
+  try {
+    // Exclusive: it follows no link either, so that nothing is written anywhere else.
+    writeFileSync(file, readFileSync(join(packageFolder, file)), { flag: 'wx' });
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+    return fail(`${file} exists already, and stays as it is.`);
+  }
   process.stdout.write(`Wrote ${file}. Read it, then start the gateway with it:\n`);
   process.stdout.write(`GATEWAY_CONFIG=./${file} npx model-gateway\n`);
 }

@@ -76,6 +76,18 @@ describe('the package', () => {
     await expect(started('init')).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('stays as it is') });
   });
 
+  it('writes no gateway.yaml through a link that leads nowhere', async () => {
+    const cwd = await mkdtemp(join(folder, 'linked-'));
+    const elsewhere = join(folder, 'elsewhere.yaml');
+    await symlink(elsewhere, join(cwd, 'gateway.yaml'));
+    const refused = run(process.execPath, [program, 'init'], { cwd, env: { HOME: folder, PATH: process.env.PATH } });
+    await expect(refused).rejects.toMatchObject({
+      code: 1,
+      stderr: 'gateway.yaml exists already, and stays as it is.\n',
+    });
+    await expect(readFile(elsewhere)).rejects.toThrow('ENOENT');
+  });
+
   it('starts a gateway whose printed line streams an answer, and whose console is there', async () => {
     const env = {
       HOME: folder,

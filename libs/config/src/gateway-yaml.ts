@@ -12,6 +12,8 @@ export function parseYaml(
   path: string,
   { mergeKeys = false }: { readonly mergeKeys?: boolean } = {},
 ): { readonly document: Document.Parsed; readonly value: unknown } {
+  const tooDeepAt = lineOfDeepNest(text);
+  if (tooDeepAt !== undefined) throw new ConfigError([`${path}:${tooDeepAt}:1: it is nested too deeply`]);
   const lines = new LineCounter();
   // Pretty errors quote the line in question, which may contain a credential. The parser's own
   // check for repeated keys takes quadratic time.
@@ -37,6 +39,34 @@ export function parseYaml(
     throw new ConfigError([`${path}: it has too many aliases`]);
   }
 }
+
+/**
+ * The parser calls itself for each level, so the levels are bounded before it runs: brackets that
+ * are open, in texts and comments too, and dashes and blanks of one line.
+ */
+function lineOfDeepNest(text: string): number | undefined {
+  let open = 0;
+  for (const [index, line] of text.split('\n').entries()) {
+    let levels = 0;
+    for (const character of line) {
+      if (character === '[' || character === '{') open += 1;
+      else if (character === ']' || character === '}') open = Math.max(0, open - 1);
+      else if (character === '-' || character === '?') levels += 1;
+      if (open > mostOpenBrackets) return index + 1;
+    }
+    const indent = line.length - line.trimStart().length;
+    if (indent > mostLevelsOfLine || (levels > mostLevelsOfLine && blocksIn(line) > mostLevelsOfLine)) return index + 1;
+  }
+  return undefined;
+}
+
+/** How many blocks a line may begin: "- - ? x". */
+function blocksIn(line: string): number {
+  return line.split(/[-?](?=\s|$)/).length - 1;
+}
+
+const mostOpenBrackets = 300;
+const mostLevelsOfLine = 300;
 
 interface Problem {
   readonly at: number;

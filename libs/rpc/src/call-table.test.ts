@@ -35,6 +35,12 @@ describe('the call table', () => {
 });
 
 describe('the names of a certificate', () => {
+  it('take a time that grows with their length alone, whatever quotes are open', () => {
+    const names = `DNS:edge-router, ${'"'.repeat(1_000_001)}`;
+    expect(serviceNamesIn(names)).toEqual(['edge-router']);
+    expect(serviceNamesIn(`DNS:edge-router, ${'\\\\"'.repeat(300_000)}`)).toEqual(['edge-router']);
+  });
+
   it('are the first labels of names of DNS, and the last segments of SPIFFE ids', () => {
     const names =
       'DNS:limiter, DNS:pool-broker.gateway.svc.cluster.local, IP Address:10.0.0.1, URI:spiffe://example.org/ns/gateway/sa/identity';

@@ -109,12 +109,26 @@ export function mayReadSettings(names: readonly string[]): boolean {
  */
 export function serviceNamesIn(subjectAltName = ''): readonly string[] {
   // Node quotes a name that could be read as several entries.
-  const entries = subjectAltName.match(/(?:[^,"]|"(?:[^"\\]|\\.)*")+/g) ?? [];
-  return entries.flatMap((entry) => {
+  return entriesOf(subjectAltName).flatMap((entry) => {
     const [, ofDns, ofSpiffe] = /^ ?(?:DNS:([\w-]+)(?:\.[\w-]+)*|URI:spiffe:\/\/[\w./-]+\/([\w-]+))$/.exec(entry) ?? [];
     const name = ofDns ?? ofSpiffe;
     return name === undefined || name === 'localhost' ? [] : name;
   });
+}
+
+/** What is between commas outside quotes. Reads each character once, whatever a certificate says. */
+function entriesOf(text: string): readonly string[] {
+  const entries: string[] = [];
+  let [startAt, isQuoted] = [0, false];
+  for (let at = 0; at < text.length; at++) {
+    if (text[at] === '"') isQuoted = !isQuoted;
+    else if (text[at] === '\\' && isQuoted) at += 1;
+    else if (text[at] === ',' && !isQuoted) {
+      entries.push(text.slice(startAt, at));
+      startAt = at + 1;
+    }
+  }
+  return [...entries, text.slice(startAt)];
 }
 
 /**

@@ -1,5 +1,5 @@
 import { activeSpan, traceparentOf } from '@gateway/telemetry';
-import { sleep, timeoutSignal } from '@gateway/time';
+import { cancelTimer, sleep, startTimer } from '@gateway/time';
 import { ErrorCode, headers, type NatsConnection, NatsError } from 'nats';
 import { connectNats, type NatsWatchers, orAborted } from './connect-nats.ts';
 import type { NatsServers } from './nats-servers.ts';
@@ -49,20 +49,24 @@ export class UsagePublisher implements AsyncDisposable {
    * Resolves when the stream or the ledger has the whole batch, including what they already had.
    */
   async publish(batch: UsageBatch, signal?: AbortSignal): Promise<void> {
-    const late = timeoutSignal(this.#timeoutMs);
-    const limit = AbortSignal.any([this.#closing.signal, late, ...(signal === undefined ? [] : [signal])]);
-    await this.#telemetry.publish(batch, async () => {
-      const connection = await orAborted(this.#connection, limit);
-      const sent = toUsageMessages(batch).map((message) => this.#send(connection, message));
-      await orAborted(Promise.all(sent), limit);
-    });
+    const late = new AbortController();
+    const timer = startTimer(() => late.abort(new Error('The usage was not published in time.')), this.#timeoutMs);
+    const limit = AbortSignal.any([this.#closing.signal, late.signal, ...(signal === undefined ? [] : [signal])]);
+    try {
+      await this.#telemetry.publish(batch, async () => {
+        const connection = await orAborted(this.#connection, limit);
+        const sent = toUsageMessages(batch).map((message) => this.#send(connection, message));
+        await orAborted(Promise.all(sent), limit);
+      });
+    } finally {
+      cancelTimer(timer);
+    }
   }
 
   async #send(connection: NatsConnection, message: UsageMessage): Promise<void> {
     const published = this.#publish(connection, message).then(() => false);
     const isTaken = published.then(() => true).catch(() => false);
-    const patienceMs = this.#owed.size > 0 ? 0 : directAfterMs;
-    if (await Promise.race([isTaken, sleep(patienceMs, { ref: false }).then(() => false)])) return;
+    if (this.#owed.size === 0 && (await within(directAfterMs, isTaken))) return;
     if (this.#owed.size >= maxOwed) return void (await published);
     // The ledger recognises a message that arrives both ways.
     const stored = this.#store(connection, message).then(() => true);
@@ -110,6 +114,13 @@ export class UsagePublisher implements AsyncDisposable {
     const connection = await this.#connection.catch(() => undefined);
     await connection?.close();
   }
+}
+
+/** False if it takes longer. Leaves no timer. */
+async function within(timeoutMs: number, taken: Promise<boolean>): Promise<boolean> {
+  const { promise: late, resolve } = Promise.withResolvers<boolean>();
+  const timer = startTimer(() => resolve(false), timeoutMs);
+  return await Promise.race([taken, late]).finally(() => cancelTimer(timer));
 }
 
 /** The publishing span, for the consumer to continue, when it is sampled. */

@@ -256,9 +256,7 @@ describe('wrong tokens', () => {
     const shown = await world.metrics.exposition();
     expect(shown).toContain('gateway_admin_sign_ins_total{method="token",result="throttled"} 90');
     expect(shown).toContain('gateway_admin_refusals_total{reason="sign_in"} 100');
-    // The correct token has to wait too: it can't be distinguished from another guess.
-    expect((await world.call('SessionService.SignIn', { token })).code).toBe('resource_exhausted');
-    world.clock.advanceMs(60_001);
+    // A stranger at the same address locks no one out.
     expect((await world.call('SessionService.SignIn', { token })).status).toBe(200);
   });
 

@@ -5,15 +5,13 @@ import { LRUCache } from 'lru-cache';
 export { networkOf } from '@gateway/config';
 
 /**
- * Slows down guessing of tokens. After ten wrong tokens within a minute an address has to wait.
- * While more than a hundred fail a minute over all addresses, each address has one try. A token
- * that was correct here in the last hour is never delayed, so that an attacker behind the same
- * proxy does not lock out operators at work.
+ * Slows down guessing of tokens. After ten wrong tokens within a minute the network of an address
+ * has to wait. While more than a hundred fail a minute over all networks, each has one try. A
+ * correct token is never delayed, so that no one behind the same proxy locks out operators.
  */
 export class SignInThrottle {
   readonly #failures: LRUCache<string, number>;
   readonly #overall: LRUCache<'', number>;
-  readonly #known: LRUCache<string, true>;
 
   constructor(clock: Clock) {
     const perf = { now: () => clock.nowMs() };
@@ -21,28 +19,19 @@ export class SignInThrottle {
     const window = { ttl: windowMs, noUpdateTTL: true, ttlResolution: 0, perf };
     this.#failures = new LRUCache({ max: 10_000, ...window });
     this.#overall = new LRUCache({ max: 1, ...window });
-    this.#known = new LRUCache({ max: 10_000, ttl: knownMs, ttlResolution: 0, perf });
   }
 
-  /** Whether a token may be looked up. */
-  allows(address: string, tokenHash: string): boolean {
-    if (this.#known.has(tokenHash)) return true;
-    const most = (this.#overall.get('') ?? 0) < mostOverall ? mostOfAddress : 1;
-    return (this.#failures.get(networkOf(address)) ?? 0) < most;
-  }
-
-  failed(address: string): void {
+  /** Notes a wrong token. False: there were too many before it. */
+  failed(address: string): boolean {
     const network = networkOf(address);
-    this.#failures.set(network, (this.#failures.get(network) ?? 0) + 1);
-    this.#overall.set('', (this.#overall.get('') ?? 0) + 1);
-  }
-
-  succeeded(tokenHash: string): void {
-    this.#known.set(tokenHash, true);
+    const [ofNetwork, overall] = [this.#failures.get(network) ?? 0, this.#overall.get('') ?? 0];
+    if (ofNetwork >= (overall < mostOverall ? mostOfNetwork : 1)) return false;
+    this.#failures.set(network, ofNetwork + 1);
+    this.#overall.set('', overall + 1);
+    return true;
   }
 }
 
 const windowMs = 60_000;
-const mostOfAddress = 10;
+const mostOfNetwork = 10;
 const mostOverall = 100;
-const knownMs = 3_600_000;

@@ -61,21 +61,16 @@ export class SignIn {
    */
   async byToken(tokenText: string, { address }: Connection, signal: AbortSignal): Promise<Caller> {
     const { refusals, signIns } = this.#parts;
-    const sha256 = tokenSha256(tokenText).toString('hex');
-    if (!this.#throttle.allows(address, sha256)) {
+    const caller = await this.#holderOf(tokenText, address, signal);
+    if (caller !== undefined) return caller;
+    if (!this.#throttle.failed(address)) {
       signIns.count('token', 'throttled');
       await refusals.note({ reason: 'sign_in', actor: '', address, subject: 'a token, after too many wrong ones' });
       throw new ConnectError('Too many failed attempts. Wait a minute.', Code.ResourceExhausted);
     }
-    const caller = await this.#holderOf(tokenText, address, signal);
-    if (caller === undefined) {
-      this.#throttle.failed(address);
-      signIns.count('token', 'refused');
-      await refusals.note({ reason: 'sign_in', actor: '', address, subject: 'an unknown token' });
-      throw new ConnectError('This token is unknown, revoked or expired.', Code.Unauthenticated);
-    }
-    this.#throttle.succeeded(sha256);
-    return caller;
+    signIns.count('token', 'refused');
+    await refusals.note({ reason: 'sign_in', actor: '', address, subject: 'an unknown token' });
+    throw new ConnectError('This token is unknown, revoked or expired.', Code.Unauthenticated);
   }
 
   /**

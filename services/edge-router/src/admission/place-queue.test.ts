@@ -33,6 +33,11 @@ function world(waitMs = 5_000) {
   return { queue, state, order, send };
 }
 
+/** A token whose own limit counts its requests at a time. */
+function ownLimit(tokenId: string) {
+  return create(TokenSchema, { tokenId, limits: { concurrentRequests: 1 } });
+}
+
 describe('requests that find no place', () => {
   beforeEach(() => {
     vi.useFakeTimers();
@@ -99,14 +104,26 @@ describe('requests that find no place', () => {
 
   it('are refused at once if as many wait as may, or if none may', async () => {
     const { queue, order, send } = world();
-    for (let n = 0; n < 1_000; n++) send(`${n}`);
+    for (let n = 0; n < 1_000; n++) send(`${n}`, ownLimit(`token ${n % 10}`));
     await vi.advanceTimersByTimeAsync(1);
     expect(queue.size).toBe(1_000);
-    await send('one too many');
+    await send('one too many', ownLimit('another'));
     expect(order).toEqual(['one too many refused']);
     const none = world(0);
     await none.send('1');
     expect(none.order).toEqual(['1 refused']);
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(queue.size).toBe(0);
+  });
+
+  it('leave room for those of other tokens', async () => {
+    const { queue, order, send } = world();
+    for (let n = 0; n < 101; n++) send(`${n}`);
+    await vi.advanceTimersByTimeAsync(1);
+    expect([queue.size, order]).toEqual([100, ['100 refused']]);
+    send('other', ownLimit('other'));
+    await vi.advanceTimersByTimeAsync(1);
+    expect(queue.size).toBe(101);
     await vi.advanceTimersByTimeAsync(10_000);
     expect(queue.size).toBe(0);
   });

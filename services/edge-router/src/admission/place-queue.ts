@@ -20,6 +20,7 @@ export class PlaceQueue {
   readonly #waitMs: number;
   /** By the limited key: resolves when its last waiting request, and all before it, ended. */
   readonly #last = new Map<string, Promise<void>>();
+  readonly #waitingOf = new Map<string, number>();
   #waiting = 0;
 
   /** @param waitMs 0: no request waits. */
@@ -44,13 +45,15 @@ export class PlaceQueue {
       const decision = await ask();
       if (!lacksPlace(decision)) return decision;
     }
-    if (this.#waiting >= mostWaiting) return ask();
+    const waitingOfKey = this.#waitingOf.get(key) ?? 0;
+    if (this.#waiting >= mostWaiting || waitingOfKey >= mostWaitingOfKey) return ask();
     const endMs = monotonicMs() + this.#waitMs;
     const before = this.#last.get(key) ?? Promise.resolve();
     const ended = Promise.withResolvers<void>();
     const last = Promise.all([before, ended.promise]).then(() => undefined);
     this.#last.set(key, last);
     this.#waiting += 1;
+    this.#waitingOf.set(key, waitingOfKey + 1);
     try {
       await Promise.race([before, pause(this.#waitMs, signal)]);
       for (;;) {
@@ -61,6 +64,9 @@ export class PlaceQueue {
       }
     } finally {
       this.#waiting -= 1;
+      const left = (this.#waitingOf.get(key) ?? 1) - 1;
+      if (left > 0) this.#waitingOf.set(key, left);
+      else this.#waitingOf.delete(key);
       ended.resolve();
       void last.then(() => {
         if (this.#last.get(key) === last) this.#last.delete(key);
@@ -71,6 +77,8 @@ export class PlaceQueue {
 
 /** The most requests that wait at one edge. Others are refused at once. */
 const mostWaiting = 1_000;
+/** Of these, so that no token takes all the room of the others. */
+const mostWaitingOfKey = 100;
 const askAgainMs = 100;
 
 /** What limits the requests at a time of a token: its group before itself. Undefined: nothing. */

@@ -143,15 +143,15 @@ describe('gatewayctl shadow', () => {
 
   it.each([
     ['no other gateway', keys, [], /--from/],
-    ['no key of the other', { GATEWAY_TOKEN: 'x' }, ['--from', 'http://a'], /SHADOW_FROM_KEY is not set/],
+    ['no key of the other', { GATEWAY_TOKEN: 'x' }, ['--from', 'https://a'], /SHADOW_FROM_KEY is not set/],
     [
       'a key of two lines',
       { ...keys, SHADOW_FROM_KEY: 'sk-a\nsk-b' },
-      ['--from', 'http://a'],
+      ['--from', 'https://a'],
       /SHADOW_FROM_KEY has (?!.*sk-)/,
     ],
-    ['no token', { SHADOW_FROM_KEY: 'x', HOME: '/nowhere' }, ['--from', 'http://a'], /GATEWAY_TOKEN/],
-    ['a wrong pair of names', keys, ['--from', 'http://a', '--models', 'x'], /old=new/],
+    ['no token', { SHADOW_FROM_KEY: 'x', HOME: '/nowhere' }, ['--from', 'https://a'], /GATEWAY_TOKEN/],
+    ['a wrong pair of names', keys, ['--from', 'https://a', '--models', 'x'], /old=new/],
   ])('does nothing with %s', async (_what, env, args, expected) => {
     const { exitCode, notes } = await run(env, ...args);
     expect(exitCode).toBeGreaterThan(0);

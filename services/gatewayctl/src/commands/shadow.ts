@@ -1,5 +1,6 @@
 import { type Environment, readSettings } from '@gateway/config/env-reader';
 import { Command, InvalidArgumentError } from 'commander';
+import { safeAddress } from '../connection/safe-address.ts';
 import { NotAsItShouldBe, UsageError } from '../failures.ts';
 import { formatOf } from '../output/document-format.ts';
 import { note, type OutputFlags, print, withOutput } from '../output/print.ts';
@@ -76,9 +77,9 @@ async function sidesOf(flags: ShadowFlags, env: Environment): Promise<{ readonly
     if (!isKey(keys.ownToken)) reader.problem('GATEWAY_TOKEN has spaces or other characters that no token has.');
     return keys;
   });
-  const url = flags.to ?? readGatewayUrl(env);
+  const url = flags.to === undefined ? readGatewayUrl(env) : safeAddress('--to', flags.to, env);
   return {
-    from: { url: flags.from, key: fromKey },
+    from: { url: safeAddress('--from', flags.from, env), key: fromKey },
     to: { url, key: ownToken ?? (await personToken(env, url).catch(() => Promise.reject(noToken))) },
   };
 }

@@ -1,4 +1,5 @@
 import { type Environment, readSettings } from '@gateway/config/env-reader';
+import { safeAddress } from './safe-address.ts';
 
 /** The address of the admin service. */
 export interface AdminAddress {
@@ -7,11 +8,12 @@ export interface AdminAddress {
   readonly isNamed: boolean;
 }
 
-/** GATEWAY_ADMIN_URL, otherwise ADMIN_PORT (9090) of this machine. @throws ConfigError */
+/** GATEWAY_ADMIN_URL, otherwise ADMIN_PORT (9090) of this machine. @throws ConfigError, UsageError */
 export function readAdminAddress(env: Environment): AdminAddress {
-  return readSettings(env, (reader) => {
-    const named = reader.optionalUrl('GATEWAY_ADMIN_URL', 'http://127.0.0.1:9090');
-    const port = reader.port('ADMIN_PORT', 9090);
-    return { url: named ?? `http://127.0.0.1:${port}`, isNamed: named !== undefined };
-  });
+  const { named, port } = readSettings(env, (reader) => ({
+    named: reader.optionalUrl('GATEWAY_ADMIN_URL', 'http://127.0.0.1:9090'),
+    port: reader.port('ADMIN_PORT', 9090),
+  }));
+  const url = safeAddress('GATEWAY_ADMIN_URL', named ?? `http://127.0.0.1:${port}`, env);
+  return { url, isNamed: named !== undefined };
 }

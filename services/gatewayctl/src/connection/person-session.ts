@@ -6,6 +6,7 @@ import { type Environment, readSettings } from '@gateway/config/env-reader';
 import { epochMs, sleep, timeoutSignal } from '@gateway/time';
 import { z } from 'zod';
 import { loginsFile } from './admin-token.ts';
+import { safeAddress } from './safe-address.ts';
 
 /** A person's tokens at a gateway. */
 export interface PersonSession {
@@ -23,12 +24,13 @@ export interface SignInPrompt {
   readonly completeUrl: string;
 }
 
-/** GATEWAY_URL, otherwise PORT (8080) of this machine. @throws ConfigError */
+/** GATEWAY_URL, otherwise PORT (8080) of this machine. @throws ConfigError, UsageError */
 export function readGatewayUrl(env: Environment): string {
-  return readSettings(env, (reader) => {
+  const url = readSettings(env, (reader) => {
     const named = reader.optionalUrl('GATEWAY_URL', 'https://gateway.example', ['https', 'http']);
     return (named ?? `http://127.0.0.1:${reader.port('PORT', 8080)}`).replace(/(?<!\/)\/+$/, '');
   });
+  return safeAddress('GATEWAY_URL', url, env);
 }
 
 /**

@@ -68,17 +68,39 @@ describe('the import of keys and teams', () => {
 
   it('leaves limits that the gateway does not have', () => {
     const { commands, left } = imported([
-      { key_alias: 'a', tpm_limit: 1_000, max_budget: 5, budget_duration: '12h', aliases: { a: 'b' } },
+      { key_alias: 'a', tpm_limit: 1_000, aliases: { a: 'b' } },
       { key_alias: 'a' },
     ]);
     expect(commands).toEqual(['gatewayctl token issue --label a']);
     expect(left.map(({ place }) => place)).toEqual([
       'keys.json: keys[0].tpm_limit',
-      'keys.json: keys[0].max_budget',
-      'keys.json: keys[0].budget_duration',
       'keys.json: keys[0].aliases',
       'keys.json: keys[1]',
     ]);
+  });
+
+  it.each([
+    [{ rpm_limit: 'many' }, 'rpm_limit'],
+    [{ rpm_limit: -1 }, 'rpm_limit'],
+    [{ rpm_limit: 1.5 }, 'rpm_limit'],
+    [{ rpm_limit: [60] }, 'rpm_limit'],
+    [{ rpm_limit: 2 ** 32 }, 'rpm_limit'],
+    [{ max_parallel_requests: true }, 'max_parallel_requests'],
+    [{ max_budget: 'five', budget_duration: '30d' }, 'max_budget'],
+    [{ max_budget: 5, budget_duration: '12h' }, 'max_budget'],
+    [{ max_budget: 5 }, 'max_budget'],
+    [{ max_budget: -1, budget_duration: '30d' }, 'max_budget'],
+    [{ blocked: 'yes' }, ''],
+    [{ expires: 'soon' }, ''],
+  ])('issues no token with more rights than the key %j', (fields, member) => {
+    const { commands, left } = imported([{ key_alias: 'a', ...fields }]);
+    expect(commands).toEqual([]);
+    expect(left.map(({ place }) => place)).toContain(`keys.json: keys[0]${member === '' ? '' : `.${member}`}`);
+  });
+
+  it('takes null for no limit', () => {
+    const none = { rpm_limit: null, max_parallel_requests: null, max_budget: null, blocked: null };
+    expect(imported([{ key_alias: 'a', ...none }]).commands).toEqual(['gatewayctl token issue --label a']);
   });
 
   it('names the place of a problem in a file that is no export', () => {

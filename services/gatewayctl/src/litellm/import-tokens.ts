@@ -83,13 +83,14 @@ interface Made {
 
 function groupOf(team: InputValue, models: ModelMap, names: Set<string>): Made | undefined {
   const id = team.at('team_id').text ?? '';
-  if (team.at('blocked').value === true) return refuse(team, 'It is blocked.');
+  if (isBlocked(team)) return refuse(team, 'It is blocked.');
   const access = modelsOf(team, models);
-  if (access === undefined) return undefined;
+  const [limits, budget] = [limitsOf(team), budgetOf(team)];
+  if (access === undefined || limits === undefined || budget === undefined) return undefined;
   const name = freeLabel(team.at('team_alias').text ?? id, names);
   if (name === undefined) return refuse(team, noLabel);
   passBy(team, ['team_id', 'team_alias', 'blocked', ...bookkeeping]);
-  const options = [...limitsOf(team), ...budgetOf(team), ...access];
+  const options = [...limits, ...budget, ...access];
   return { id, name, commands: [`gatewayctl group create ${[quoted(name), ...options].join(' ')}`] };
 }
 
@@ -101,7 +102,7 @@ function tokenOf(
   nowMs: number,
 ): Made | undefined {
   if (!isMap(key.value)) return refuse(key, 'It has no details: export with return_full_object=true.');
-  if (key.at('blocked').value === true) return refuse(key, 'It is blocked.');
+  if (isBlocked(key)) return refuse(key, 'It is blocked.');
   const expires = key.at('expires');
   const expiresMs = expires.isGiven ? Date.parse(zoned(expires.text ?? '')) : undefined;
   if (Number.isNaN(expiresMs)) return refuse(key, 'Its expiry is no time.');
@@ -112,18 +113,18 @@ function tokenOf(
     return refuse(key, 'Its team is not in the teams that are taken, so the limits of the team are unknown.');
   }
   const access = modelsOf(key, models);
-  if (access === undefined) return undefined;
+  const [limits, own] = [limitsOf(key), team === undefined ? budgetOf(key) : []];
+  if (access === undefined || limits === undefined || own === undefined) return undefined;
   const label = freeLabel(key.at('key_alias').text ?? key.at('key_name').text ?? '', names);
   if (label === undefined) return refuse(key, noLabel);
   passBy(key, ['team_id', 'key_alias', 'key_name', 'token', 'blocked', 'expires', ...bookkeeping]);
-  const own = team === undefined ? budgetOf(key) : [];
   if (team !== undefined && key.at('max_budget').isGiven) {
     key.at('max_budget').leave('Its team has the budget. A token has none of its own.');
     passBy(key, ['budget_duration']);
   }
   const group = own.length > 0 ? label : team;
   const options = [
-    ...limitsOf(key),
+    ...limits,
     ...access,
     ...(group === undefined ? [] : [optionText('--group', group)]),
     ...(expiresMs === undefined ? [] : [optionText('--expires', new Date(expiresMs).toISOString())]),
@@ -155,7 +156,8 @@ function freeLabel(text: string, used: Set<string>): string | undefined {
   return text;
 }
 
-function limitsOf(input: InputValue): readonly string[] {
+/** Undefined: it has a limit that can't be taken, and without it would be unlimited. */
+function limitsOf(input: InputValue): readonly string[] | undefined {
   const found = [
     { flag: '--rpm', limit: input.at('rpm_limit') },
     { flag: '--concurrent', limit: input.at('max_parallel_requests') },
@@ -163,23 +165,36 @@ function limitsOf(input: InputValue): readonly string[] {
   const perMinute = input.at('tpm_limit');
   if (perMinute.isGiven)
     perMinute.leave('The gateway limits tokens per day: add --tpd to the command if that is wanted.');
-  return found.flatMap(({ flag, limit }) => {
-    const { number } = limit;
-    if (number === undefined || !Number.isInteger(number) || number < 0 || number > 2 ** 32 - 1) return [];
+  const given = found.filter(({ limit }) => isLimit(limit));
+  const wrong = given.find(
+    ({ limit: { number = -1 } }) => !Number.isInteger(number) || number < 0 || number >= 2 ** 32,
+  );
+  if (wrong !== undefined)
+    return refuse(wrong.limit, 'It is no whole number: without this limit it would be unlimited.');
+  return given.map(({ flag, limit }) => {
     limit.take();
-    return [optionText(flag, String(number))];
+    return optionText(flag, String(limit.number));
   });
 }
 
-/** `--budget 100/month`. A budget for another period can't be taken. */
-function budgetOf(input: InputValue): readonly string[] {
+/** Null is LiteLLM's word for no limit. */
+function isLimit({ isGiven, value }: InputValue): boolean {
+  return isGiven && value !== null;
+}
+
+function isBlocked(input: InputValue): boolean {
+  const { isGiven, value } = input.at('blocked');
+  return isGiven && value !== null && value !== false;
+}
+
+/** `--budget 100/month`. Undefined: a budget that can't be taken, and without it would be unlimited. */
+function budgetOf(input: InputValue): readonly string[] | undefined {
   const [budget, duration] = [input.at('max_budget'), input.at('budget_duration')];
-  const { number } = budget;
-  if (number === undefined) return [];
+  if (!isLimit(budget)) return [];
+  const { number = -1 } = budget;
   const period = Object.hasOwn(periods, duration.text ?? '') ? periods[duration.text ?? ''] : undefined;
   if (period === undefined || number < 0 || number >= 1e9) {
-    budget.leave('Budgets are for a day, a week or a month: create a group with --budget.');
-    return [];
+    return refuse(budget, 'Budgets are amounts for a day, a week or a month: create a group with --budget.');
   }
   budget.take();
   duration.take();
