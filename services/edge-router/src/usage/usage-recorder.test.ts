@@ -261,6 +261,45 @@ describe('UsageRecorder', () => {
       expect(finals).toMatchObject([{ ...counts, costMicros: 50n + 80n + 30n }]);
     });
 
+    it('records the parts of the last report with their costs, and charges what is billed', async () => {
+      const budgeted = { requestsPerMinute: 1, tokensPerDay: 1_000_000n };
+      const { recorder, finals, charges } = setUp(budgeted, bookOf(2n * million));
+      recorder.onLease(lease);
+      const own = { inputTokens: 20n, outputTokens: 1n };
+      const pass = { kind: 'compaction', inputTokens: 180n, outputTokens: 5n };
+      const unpriced = { kind: 'advisor_message', model: 'unknown', inputTokens: 7n, outputTokens: 2n };
+      recorder.onUsage(create(UsageSchema, { ...own, parts: [own] }));
+      const whole = { inputTokens: 207n, outputTokens: 8n, parts: [own, pass, unpriced] };
+      await recorder.end(LedgerOutcome.COMPLETED, create(UsageSchema, whole));
+      expect(finals).toHaveLength(1);
+      const [final] = finals;
+      expect(final).toMatchObject({ inputTokens: 207n, outputTokens: 8n });
+      const costs = final?.parts.map(({ kind, costMicros }) => [kind, costMicros]);
+      const [ownCost, passCost] = [20n * 2n + 1n * 10n, 180n * 2n + 5n * 10n];
+      expect(costs).toEqual([
+        ['', ownCost],
+        ['compaction', passCost],
+        ['advisor_message', undefined],
+      ]);
+      expect(final?.costMicros).toBe(ownCost + passCost);
+      expect(charges).toMatchObject([{ tokens: 215 }]);
+    });
+
+    it('records no cost for what was served otherwise than a price names, and forgets it with the next attempt', async () => {
+      const { recorder, finals } = setUp(undefined, bookOf(2n * million));
+      const fast = { inputTokens: 20n, outputTokens: 1n, speed: 'fast' };
+      recorder.onLease(lease);
+      recorder.onUsage(create(UsageSchema, { ...fast, parts: [fast] }));
+      recorder.onProduced();
+      recorder.onAttemptFailed();
+      recorder.onLease(lease);
+      await recorder.end(LedgerOutcome.COMPLETED, usage(10n, 0n));
+      expect(finals.map(({ parts, costMicros }) => [parts.length, costMicros]).toSorted()).toEqual([
+        [0, 20n],
+        [1, undefined],
+      ]);
+    });
+
     it('changes price at local midnight, also at the ends of a day of 25 hours', async () => {
       const list = ['2026-10-25', '2026-10-26'].map((fromDay, n) => ({
         ...{ model: 'claude-*', fromDay, inputMicros: BigInt(n + 3) * million, cachedInputMicros: 300_000n },
