@@ -2,7 +2,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import { create } from '@bufbuild/protobuf';
 import { GroupService } from '@gateway/proto/admin/v1/group_service_pb.js';
 import { TokenService } from '@gateway/proto/admin/v1/token_service_pb.js';
-import { AccessRulesSchema, TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { AccessRulesSchema, TokenKind, UnpricedModels } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { BudgetPeriod, type LimitsSchema } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { roomMs } from '@gateway/testkit/room';
 import { describe, expect, it } from 'vitest';
@@ -105,6 +105,24 @@ export function groupsBehaviour(gateway: () => Topology): void {
       expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
       const spent = async () => (await group.status())?.budget;
       await expect.poll(spent).toMatchObject({ spentMicros: 2_000_001n, reservedMicros: 0n });
+    });
+
+    it('refuses a model without a price, or prices it as the dearest of its pool, as the group says', async () => {
+      const limits = { budget: { amountMicros: 1_000_000n, period: BudgetPeriod.DAY } };
+      const group = await createGroup({ limits });
+      const token = await group.token();
+      const model = 'claude-haiku-4-5';
+      for (const named of [model, 'gateway/snel']) {
+        const refused = await ask(token, { model: named });
+        expect(refused).toMatchObject({ status: 400, json: { error: { code: 'invalid_request' } } });
+        expect(JSON.stringify(refused.json)).toContain('has no price');
+      }
+      expect((await ask(token, { model: 'claude-unknown' })).status).toBe(404);
+      expect((await group.status())?.budget).toMatchObject({ spentMicros: 0n, reservedMicros: 0n });
+      const { groupId } = group;
+      await adminClient(GroupService, gateway()).updateGroup({ groupId, unpricedModels: UnpricedModels.DEAREST });
+      await expect.poll(async () => (await ask(token, { model })).status).toBe(200);
+      await expect.poll(async () => (await group.status())?.budget?.spentMicros).toBeGreaterThan(0n);
     });
 
     it('leaves the limits of its tokens as they are', async () => {

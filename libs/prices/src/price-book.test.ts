@@ -22,6 +22,33 @@ const tokens = (given: Partial<PricedTokens>): PricedTokens => ({
 });
 const input = (inputTokens: bigint) => tokens({ inputTokens });
 
+describe('the cost of a request that must not be free', () => {
+  const cost = (book: PriceBook, model: string, others: readonly string[]) =>
+    book.costAnyway(model, others, input(million), day);
+
+  it('is its own price, that of another way of serving, of the dearest other model, or of all', () => {
+    const list = [
+      { model: 'a', ...small, inputMicros: 1n },
+      { model: 'b', ...small, inputMicros: 2n },
+      { model: 'c', ...small, inputMicros: 9n },
+    ];
+    const book = bookOf(...list, { model: 'd', serviceTier: 'priority', ...small, inputMicros: 4n });
+    expect(cost(book, 'a', ['b', 'c'])).toBe(1n);
+    expect(cost(book, 'd', ['b'])).toBe(4n);
+    expect(cost(book, 'unpriced', ['a', 'b', 'unpriced'])).toBe(2n);
+    expect(cost(book, 'unpriced', ['unpriced'])).toBe(9n);
+    expect(cost(new PriceBook(), 'unpriced', ['a'])).toBeUndefined();
+  });
+
+  it('covers the parts of an answer that was served in a way without a price', () => {
+    const book = bookOf({ model: 'a', ...small }, { model: 'a', speed: 'fast', ...small, inputMicros: 7n * euro });
+    const part = create(UsagePartSchema, { ...input(million), serviceTier: 'unheard-of' });
+    const instead = (model: string, used: PricedTokens) => book.dearestPriceOf(model, [], used, day);
+    expect(book.priceParts('a', [part], day).costMicros).toBeUndefined();
+    expect(book.priceParts('a', [part], day, instead).costMicros).toBe(7n * euro);
+  });
+});
+
 describe('the cost of a request', () => {
   it('is the sum for input, cached input, cache writes of both lifetimes and output', () => {
     const book = bookOf({

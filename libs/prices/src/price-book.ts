@@ -86,12 +86,19 @@ export class PriceBook {
    * Prices the parts of one request at the prices of a local day, each at its own model's price for
    * the way in which it was served. The costs of the parts add up to that of the request.
    * @param model the model of parts that name none
+   * @param insteadOf the price of a part that has none; absent: it is unpriced
    * @returns the cost of what has a price; undefined if nothing has one
    */
-  priceParts(model: string, given: readonly UsagePart[], localDay: string) {
+  priceParts(
+    model: string,
+    given: readonly UsagePart[],
+    localDay: string,
+    insteadOf: (model: string, tokens: PricedTokens) => ModelPrice | undefined = () => undefined,
+  ) {
     const sum = new CostSum();
     const parts: UsagePart[] = given.map(({ costMicros: _, toolCalls, ...part }) => {
-      const price = this.#priceOf(part.model || model, localDay, part);
+      const named = part.model || model;
+      const price = this.#priceOf(named, localDay, part) ?? insteadOf(named, part);
       const cost = sum.add(price && exactCost(price, part));
       const feeOf = (name: string) => price?.toolFees.find(({ tool }) => tool === name)?.micros;
       const withFees = toolCalls.map(({ costMicros: __, ...calls }) => {
@@ -100,6 +107,30 @@ export class PriceBook {
       return { ...part, ...cost, toolCalls: withFees };
     });
     return { parts, costMicros: sum.micros };
+  }
+
+  /**
+   * As `costOf`, where tokens without a price must not be free: see `dearestPriceOf`. Undefined:
+   * nothing has a price on that day.
+   */
+  costAnyway(model: string, others: readonly string[], tokens: PricedTokens, localDay: string): bigint | undefined {
+    const price = this.#priceOf(model, localDay) ?? this.dearestPriceOf(model, others, tokens, localDay);
+    return price && rounded(exactCost(price, tokens));
+  }
+
+  /**
+   * The price of tokens that have none: the dearest of the model's prices for other ways of
+   * serving. Without one, it is the dearest of other models, or of all.
+   */
+  dearestPriceOf(model: string, others: readonly string[], tokens: PricedTokens, localDay: string) {
+    const valid = this.#prices.filter(({ fromDay }) => fromDay <= localDay);
+    const own = valid.filter((price) => matchesPattern(model, price.model));
+    const ofOthers = others.map((other) => this.#priceOf(other, localDay)).filter((price) => price !== undefined);
+    const prices = [own, ofOthers, valid].find(({ length }) => length > 0) ?? [];
+    return prices.reduce<ModelPrice | undefined>(
+      (dearest, price) => (dearest && exactCost(dearest, tokens) >= exactCost(price, tokens) ? dearest : price),
+      undefined,
+    );
   }
 
   /**

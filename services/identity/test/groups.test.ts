@@ -1,6 +1,11 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { testDatabases } from '@gateway/database/testing';
-import { GroupService, IdentityService, TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import {
+  GroupService,
+  IdentityService,
+  TokenKind,
+  UnpricedModels,
+} from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { BudgetPeriod, type LimitsSchema } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { directClientOf } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
@@ -154,6 +159,23 @@ describe.each(testDatabases)('rules of a token of its own over $name', ({ open }
     expect((await world.resolve(tokenText))?.access).toMatchObject({ models: ['gpt-5.5'], accountLabels: [] });
     await world.identity.update({ tokenId, access: {} });
     expect((await world.resolve(tokenText))?.access).toBeUndefined();
+  });
+
+  it('refuse models without a price unless they are set to price them as the dearest', async () => {
+    await using world = await openWorld(open);
+    const { group } = await world.groups.createGroup({ name: 'team-a' });
+    const { groupId = '' } = group ?? {};
+    expect(group?.unpricedModels).toBe(UnpricedModels.REFUSE);
+    const changed = await world.groups.updateGroup({ groupId, unpricedModels: UnpricedModels.DEAREST });
+    expect(changed.group?.unpricedModels).toBe(UnpricedModels.DEAREST);
+    const { tokenText } = await world.issue({ groupId });
+    expect((await world.resolve(tokenText))?.group?.unpricedModels).toBe(UnpricedModels.DEAREST);
+    await world.groups.updateGroup({ groupId, name: 'team-b' });
+    expect((await world.groups.listGroups({})).groups[0]?.unpricedModels).toBe(UnpricedModels.DEAREST);
+    const back = await world.groups.updateGroup({ groupId, unpricedModels: UnpricedModels.REFUSE });
+    expect(back.group?.unpricedModels).toBe(UnpricedModels.REFUSE);
+    const other = await world.groups.createGroup({ name: 'team-c', unpricedModels: UnpricedModels.DEAREST });
+    expect(other.group?.unpricedModels).toBe(UnpricedModels.DEAREST);
   });
 
   it('have a default of requests at a time where their group has a budget, unless it sets its own', async () => {

@@ -19,6 +19,7 @@ import * as personGrants from './20261127210000-person-grants.ts';
 import * as pricedParts from './20261128120000-priced-parts.ts';
 import * as peopleWhoLeave from './20261128210000-people-who-leave.ts';
 import * as grantNetworks from './20261128214500-grant-networks.ts';
+import * as unpricedModels from './20261128220000-unpriced-models.ts';
 
 /**
  * All migrations by name; the leading timestamp determines their order. A migration that has run
@@ -46,4 +47,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '20261128120000-priced-parts': pricedParts,
   '20261128210000-people-who-leave': peopleWhoLeave,
   '20261128214500-grant-networks': grantNetworks,
+  '20261128220000-unpriced-models': unpricedModels,
 };

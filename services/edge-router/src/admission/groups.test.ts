@@ -1,12 +1,12 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import type { Check, RunningRequest } from '@gateway/limits';
 import { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
-import { TokenKind, TokenSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { TokenKind, TokenSchema, UnpricedModels } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { BudgetPeriod, CostKind, LimitName, RefusalSchema } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { ManualClock } from '@gateway/time';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { admit, chargedTerms, isLimited, placesOf, takesPlaces } from './admit.ts';
-import { possibleCost } from './reservation.ts';
+import { possibleCost, pricedDayOf } from './reservation.ts';
 import { RunningRequests } from './running-requests.ts';
 import { TypicalTokens } from './typical-tokens.ts';
 
@@ -141,6 +141,7 @@ describe('places of running requests', () => {
 describe('what a request can cost', () => {
   const priceOf: Readonly<Record<string, bigint>> = { small: 1n, large: 10n };
   const pricing = {
+    neighboursOf: () => ['small', 'large'],
     candidatesOf: (model: string) => (model === 'gateway/class' ? ['small', 'large', 'free'] : [model]),
     prices: {
       contextOf: () => 50_000,
@@ -148,6 +149,8 @@ describe('what a request can cost', () => {
         const price = priceOf[model];
         return price === undefined ? undefined : (tokens.inputTokens + tokens.outputTokens) * price;
       },
+      costAnyway: (model: string, others: readonly string[], tokens: { inputTokens: bigint }) =>
+        tokens.inputTokens * (priceOf[model] ?? BigInt(1_000 * others.length)),
     },
   };
   const bodyOf = (bytes: number, fields: Readonly<Record<string, unknown>> = {}) => ({
@@ -168,7 +171,30 @@ describe('what a request can cost', () => {
     model: string,
     outputs = outputsOf(),
     dialect: Dialect = Dialect.MESSAGES,
-  ) => possibleCost({ body, dialect, model, localDay: '2026-11-20' } as never, pricing as never, outputs);
+    refusesUnpriced = true,
+  ) =>
+    possibleCost({ body, dialect, model, localDay: '2026-11-20', refusesUnpriced } as never, pricing as never, outputs);
+
+  it('counts a model without a price as its dearest neighbour, unless that is refused', () => {
+    const anyway = (model: string) => cost(bodyOf(4), model, outputsOf(), Dialect.MESSAGES, false);
+    expect([anyway('free'), anyway('gateway/class')]).toEqual([2_000, 2_000]);
+    expect(cost(bodyOf(4), 'free')).toBe(0);
+  });
+
+  it('needs a price of the day of admission where a budget refuses what has none', () => {
+    const dayOf = (group: ReturnType<typeof groupOf> & { unpricedModels?: UnpricedModels }, kind = TokenKind.SERVICE) =>
+      ['', 'EUR'].map((currency) =>
+        pricedDayOf({ token: tokenOf({ group, kind }), admission: { localDay: '2026-11-20' } } as never, {
+          prices: { isEmpty: currency === '' } as never,
+        }),
+      );
+    const day = '2026-11-20';
+    expect(dayOf(groupOf({ budget }))).toEqual([day, day]);
+    expect(dayOf({ ...groupOf({ budget }), unpricedModels: UnpricedModels.REFUSE })).toEqual([day, day]);
+    expect(dayOf({ ...groupOf({ budget }), unpricedModels: UnpricedModels.DEAREST })).toEqual([day, '']);
+    expect(dayOf(groupOf({ requestsPerMinute: 1 }))).toEqual(['', '']);
+    expect(dayOf(groupOf({ budget }), TokenKind.PERSONAL)).toEqual(['', '']);
+  });
 
   it('is its input and as much output as it asks for, at the dearest model that may answer', () => {
     expect(cost(bodyOf(401, { max_tokens: 100 }), 'small')).toBe(101 + 100);

@@ -1,7 +1,8 @@
+import { GatewayError } from '@gateway/errors';
 import type { JsonBody } from '@gateway/json';
 import { budgetSpan, type Span } from '@gateway/limits';
 import type { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
-import type { Token } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { type Token, UnpricedModels } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { labelSetsOf, mayUseModel, modelsFor } from '../authorization/token-rules.ts';
 import type { Patience } from '../patience.ts';
 import type { Pricing } from '../pricing/pricing.ts';
@@ -31,9 +32,25 @@ export function reserveCost(
   if (budget === undefined || !takesPlaces(token)) return undefined;
   // For the client such a model does not exist, so the budget must not answer.
   if (!mayUseModel(token, costed.model)) return undefined;
-  const costMicros = possibleCost({ ...costed, localDay: admission.localDay }, peers.pricing, peers.typicalTokens);
+  const { pricing, typicalTokens } = peers;
+  if (!pricing.isKnown) throw new GatewayError('providers_unavailable', 'Prices are not known yet. Try again.');
+  const asked = { ...costed, localDay: admission.localDay, refusesUnpriced: pricedDayOf(request, pricing) !== '' };
+  const costMicros = possibleCost(asked, pricing, typicalTokens);
   if (costMicros === 0) return undefined;
   return reserve(request, costed.model, { costMicros, span: budgetSpan(budget.period, admission.localDay) }, peers);
+}
+
+/**
+ * The local day on which a model needs a price to answer a request. Empty: it needs none. Where
+ * nothing has a price, no model can be priced as the dearest.
+ */
+export function pricedDayOf(
+  { token, admission }: Pick<AdmittedRequest, 'token' | 'admission'>,
+  { prices }: Pick<Pricing, 'prices'>,
+): string {
+  const { limits, unpricedModels } = token.group ?? {};
+  if (limits?.budget === undefined || !takesPlaces(token)) return '';
+  return unpricedModels === UnpricedModels.DEAREST && !prices.isEmpty ? '' : admission.localDay;
 }
 
 async function reserve(
@@ -77,11 +94,12 @@ async function isServed(
  * What a request can cost, in millionths of the currency: its estimated input, and as much output
  * as it may have, at the dearest model that may answer. The input of a request whose content the
  * provider may fetch is what the model usually reads or, while that is unknown, its whole context.
- * 0: no such model has a price.
+ * A model without a price costs as much as the dearest of its pool, unless it is refused: then it
+ * can't answer. 0: no model can.
  */
 export function possibleCost(
-  { body, dialect, model, localDay }: CostedRequest & { readonly localDay: string },
-  pricing: Pick<Pricing, 'prices' | 'candidatesOf'>,
+  { body, dialect, model, localDay, refusesUnpriced }: AskedRequest,
+  pricing: Pick<Pricing, 'prices' | 'candidatesOf' | 'neighboursOf'>,
   typical: Pick<TypicalTokens, 'boundFor' | 'inputOf'>,
 ): number {
   const shownTokens = Math.ceil(body.source.length / bytesPerToken);
@@ -91,9 +109,17 @@ export function possibleCost(
     const inputTokens = BigInt(Math.max(shownTokens, fetched));
     const outputTokens = BigInt(typical.boundFor(candidate, requestedOutput(body), dialect));
     const tokens = { inputTokens, outputTokens, cachedTokens: 0n, cacheWrite5mTokens: 0n, cacheWrite1hTokens: 0n };
-    return Number(pricing.prices.costOf(candidate, tokens, localDay) ?? 0n);
+    const cost = refusesUnpriced
+      ? pricing.prices.costOf(candidate, tokens, localDay)
+      : pricing.prices.costAnyway(candidate, pricing.neighboursOf(candidate), tokens, localDay);
+    return Number(cost ?? 0n);
   });
   return Math.max(0, ...costs);
+}
+
+interface AskedRequest extends CostedRequest {
+  readonly localDay: string;
+  readonly refusesUnpriced: boolean;
 }
 
 /** Bytes per token of ordinary text. */

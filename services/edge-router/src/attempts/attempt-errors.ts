@@ -27,6 +27,12 @@ export function modelNotFound(
   return notFound(`The model ${shown(model)} does not belong to the ${pool} pool.`);
 }
 
+/** A model that a group with a budget does not pay for. To wait, or another account, changes nothing. */
+export function modelUnpriced(model: string): GatewayError {
+  const text = `The model ${shown(model)} has no price, which the budget of the token's group requires.`;
+  return new GatewayError('invalid_request', text, { isFinal: true });
+}
+
 /** A model that the provider refuses to all accounts of its pool. */
 export function notOffered(model: string): GatewayError {
   return notFound(`The provider does not offer the model ${shown(model)}.`);

@@ -31,6 +31,7 @@ import {
   concernsRequest,
   mayBeShown,
   modelNotFound,
+  modelUnpriced,
   noneUsable,
   notOffered,
   outOfReach,
@@ -58,6 +59,8 @@ export interface AttemptPlan extends Pick<AdmittedRequest, 'requestId' | 'signal
    * Absent: only adapters can tell.
    */
   readonly faultOf?: (() => GatewayError | undefined) | undefined;
+  /** The local day on which a model needs a price to answer. Absent or empty: it needs none. */
+  readonly pricedOnDay?: string;
   /** Sends the request with a lease. */
   readonly execute: (lease: Lease, signal: AbortSignal) => AsyncIterable<ExecuteResponse>;
   /** Records the usage of attempts until one is answering. Absent: no usage arises. */
@@ -103,6 +106,7 @@ const attemptCeiling = 50;
  */
 export async function runAttempts(plan: AttemptPlan, { leases, events }: AttemptPeers): Promise<AttemptsResult> {
   const { requestId, token, model, affinityKey, features = [], caller, signal, logEntry, patience } = plan;
+  const { pricedOnDay = '' } = plan;
   const { faultOf, execute, recorder } = plan;
   if (!mayUseModel(token, model)) {
     logEntry.onModelNotAllowed();
@@ -152,7 +156,7 @@ export async function runAttempts(plan: AttemptPlan, { leases, events }: Attempt
    */
   async function acquire(): Promise<Lease | GatewayError | typeof lackedByAll> {
     const tried = { formats: [...formats], attempts: [...attempts], allowCandidateFailover: plan.formats.length > 1 };
-    const asked = { ...tried, features: [...features], accountLabels };
+    const asked = { ...tried, features: [...features], accountLabels, pricedOnDay };
     logEntry.onAsking();
     try {
       signal.throwIfAborted();
@@ -186,6 +190,7 @@ export async function runAttempts(plan: AttemptPlan, { leases, events }: Attempt
       return lackedByAll;
     // A model that was known at the first attempt has not become unknown because an adapter went
     // away.
+    if (result.case === 'unknownModel' && result.value.unpriced) return modelUnpriced(model);
     const isUnknown = result.case === 'unknownModel' && attempts.length === 0;
     if (isUnknown) return modelNotFound(model, plan.formats, result.value);
     const isRefused = attempts.length > 0 && attempts.every(({ report }) => report?.result === AttemptResult.REFUSED);

@@ -4,7 +4,7 @@ import type { BufferList, JsonBody } from '@gateway/json';
 import { Dialect, type ExecuteHead, ExecuteHeadSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import type { Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import { LedgerOutcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
-import { reserveCost } from '../admission/reservation.ts';
+import { pricedDayOf, reserveCost } from '../admission/reservation.ts';
 import { AnswerTooLongError } from '../attempts/attempt-errors.ts';
 import { type AttemptPlan, type AttemptsFailed, type AttemptsResult, runAttempts } from '../attempts/attempt-loop.ts';
 import { callerKey } from '../authentication/authenticate.ts';
@@ -47,7 +47,8 @@ export function generate(request: AdmittedRequest, peers: EndpointPeers, generat
     return adapterOf(lease, peers).execute(requestFrames(head, body.source), { signal: callSignal, timeoutMs });
   };
   const caller = callerKey(token.tokenId);
-  const asked = { requestId, token, model, affinityKey, caller, signal, logEntry, patience };
+  const pricedOnDay = pricedDayOf(request, peers.pricing);
+  const asked = { requestId, token, model, affinityKey, caller, signal, logEntry, patience, pricedOnDay };
   const attempts = { ...plan, ...asked, execute, recorder };
   const run = () =>
     deliver(runAttempts(attempts, peers), request, peers, { affinityKey, answerKeysOf, onFailed, recorder });

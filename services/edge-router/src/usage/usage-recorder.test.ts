@@ -1,4 +1,4 @@
-import { create } from '@bufbuild/protobuf';
+import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import type { Settlement } from '@gateway/limits';
 import { PriceBook } from '@gateway/prices';
 import { UsageSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
@@ -26,7 +26,7 @@ function setUp(
   const charges: Settlement[] = [];
   const opened: (bigint | undefined)[] = [];
   const peers = {
-    pricing: { prices },
+    pricing: { prices, neighboursOf: () => ['gpt-5.5', 'claude-sonnet-4-5'] },
     outbox: {
       open: (event: UsageRecorded) => {
         lines.push(`open ${LedgerOutcome[event.outcome]} ${event.outputTokens}`);
@@ -332,6 +332,24 @@ describe('UsageRecorder', () => {
       expect(await costAt('2026-10-25T22:00:00.000Z')).toBe(2_048n * 3n + rest);
       expect(await costAt('2026-10-25T22:59:59.999Z')).toBe(2_048n * 3n + rest);
       expect(await costAt('2026-10-25T23:00:00.000Z')).toBe(2_048n * 4n + rest);
+    });
+
+    it('is that of the dearest neighbour for a model without a price, where a budget counts it', async () => {
+      const group = { groupId: 'g1', limits: { budget: { amountMicros: 1n } } };
+      const costOf = async (token: MessageInitShape<typeof TokenSchema>) => {
+        const { peers, finals, charges } = setUp(undefined, bookOf(million));
+        const admission = { admittedAtMs: 1_000, localDay: '2026-11-20', headers: {} };
+        const of = { token: create(TokenSchema, token), admission, endpoint: '/v1/messages', bodyBytes: 1 };
+        const recorder = new UsageRecorder({ ...of, requestId: 'r' }, peers);
+        recorder.onLease(create(LeaseSchema, { provider: 'provider_a', model: 'without-a-price' }));
+        await recorder.end(LedgerOutcome.COMPLETED, usage(1_000_000n, 0n));
+        return [finals[0]?.costMicros, charges[0]?.costMicros];
+      };
+      const known = bookOf(million).costOf('gpt-5.5', usage(1_000_000n, 0n), '2026-11-20');
+      expect(known).toBeGreaterThan(0n);
+      expect(await costOf({ tokenId: 't1', kind: TokenKind.SERVICE, group })).toEqual([known, Number(known)]);
+      expect(await costOf({ tokenId: 't1', kind: TokenKind.PERSONAL, group })).toEqual([known, Number(known)]);
+      expect(await costOf({ tokenId: 't1', kind: TokenKind.SERVICE })).toEqual([undefined, undefined]);
     });
 
     it('gives the outbox the cost so far with every note', () => {

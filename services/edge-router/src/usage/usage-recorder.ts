@@ -1,6 +1,6 @@
 import { clone, create } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
-import type { PriceBook } from '@gateway/prices';
+import type { PriceBook, PricedTokens } from '@gateway/prices';
 import type { Usage, UsagePart } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import type { Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import { LedgerOutcome, type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
@@ -17,7 +17,7 @@ export interface RecorderPeers {
   readonly outbox: Pick<Outbox, 'open' | 'close' | 'finish'>;
   readonly limiter: Pick<EdgeLimiter, 'charge'>;
   readonly running: Pick<RunningRequests, 'remove'>;
-  readonly pricing: Pick<Pricing, 'prices'>;
+  readonly pricing: Pick<Pricing, 'prices' | 'neighboursOf'>;
 }
 
 interface RecordedRequest extends Pick<AdmittedRequest, 'requestId' | 'token' | 'admission'> {
@@ -198,8 +198,17 @@ export class UsageRecorder {
 
   #price(event: UsageRecorded): void {
     const { model, localDay } = event;
-    const { parts, costMicros } = this.#prices.priceParts(model, this.#parts, localDay);
-    const cost = parts.length === 0 ? this.#prices.costOf(model, event, localDay) : costMicros;
+    const { pricing } = this.#peers;
+    // Whatever the provider served: nothing that a budget counts is free because it has no price.
+    const isBudgeted = this.#request.token.group?.limits?.budget !== undefined;
+    const insteadOf = (of: string, tokens: PricedTokens) =>
+      isBudgeted ? this.#prices.dearestPriceOf(of, pricing.neighboursOf(of), tokens, localDay) : undefined;
+    const { parts, costMicros } = this.#prices.priceParts(model, this.#parts, localDay, insteadOf);
+    const ofWhole = () =>
+      isBudgeted
+        ? this.#prices.costAnyway(model, pricing.neighboursOf(model), event, localDay)
+        : this.#prices.costOf(model, event, localDay);
+    const cost = parts.length === 0 ? ofWhole() : costMicros;
     event.parts = parts;
     if (cost === undefined) delete event.costMicros;
     else event.costMicros = cost;

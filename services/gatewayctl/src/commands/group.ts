@@ -7,6 +7,7 @@ import {
   GroupService,
 } from '@gateway/proto/admin/v1/group_service_pb.js';
 import { TokenService } from '@gateway/proto/admin/v1/token_service_pb.js';
+import { UnpricedModels } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { BudgetPeriod } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { Command, InvalidArgumentError } from 'commander';
 import { findGroup } from '../connection/named-group.ts';
@@ -47,7 +48,9 @@ export function groupCommand({ connect }: CommandContext): Command {
     .argument('<name>', 'name, unique among groups: 1 to 100 characters on one line')
     .action(async (name: string, { note = '', output, ...flags }: GroupFlags & OutputFlags) => {
       await using admin = await connect();
-      const request = { name, note, limits: changedLimits(flags) ?? {}, access: changedAccess(flags) ?? {} };
+      const { unpricedModels = UnpricedModels.UNSPECIFIED } = flags;
+      const terms = { limits: changedLimits(flags) ?? {}, access: changedAccess(flags) ?? {}, unpricedModels };
+      const request = { name, note, ...terms };
       const created = await admin.clientOf(GroupService).createGroup(request);
       await printMessage({ output }, CreateGroupResponseSchema, created, ({ group: made }) => `${made?.groupId}\n`);
       noteChange(admin, `created ${created.group?.groupId} (${name})`);
@@ -70,6 +73,7 @@ export function groupCommand({ connect }: CommandContext): Command {
         ...{ groupId, name, note, expectedRevision: revision },
         limits: changedLimits(flags, limits),
         access: changedAccess(flags, access),
+        unpricedModels: flags.unpricedModels ?? UnpricedModels.UNSPECIFIED,
       });
       noteChange(admin, `changed ${groupId} (${changed?.name})`);
     });
@@ -109,7 +113,7 @@ const yesText = 'do it even if a setting names the group';
 
 type Yes = { readonly yes?: boolean };
 
-type GroupFlags = TermFlags & { readonly note?: string };
+type GroupFlags = TermFlags & { readonly note?: string; readonly unpricedModels?: UnpricedModels };
 
 function withTerms(command: Command): Command {
   return command
@@ -117,6 +121,11 @@ function withTerms(command: Command): Command {
     .option('--tpd <number>', 'tokens per day of all its tokens together, or none', numberOrNone(0))
     .option('--concurrent <number>', 'requests at the same time, or none', numberOrNone(0, maxRequests))
     .option('--budget <amount/period>', 'money per day, week or month: 250/month, or none', budgetOrNone)
+    .option(
+      '--unpriced-models <what>',
+      'with a budget, models without a price: refuse (the default), or dearest (at the dearest price of their pool)',
+      unpricedModels,
+    )
     .option(
       '--models <patterns>',
       'models and classes that its tokens may use, separated by commas, or none',
@@ -128,6 +137,12 @@ function withTerms(command: Command): Command {
       listOrNone,
     )
     .option('--note <text>', 'note, visible to operators only');
+}
+
+function unpricedModels(text: string): UnpricedModels {
+  if (text === 'refuse') return UnpricedModels.REFUSE;
+  if (text === 'dearest') return UnpricedModels.DEAREST;
+  throw new InvalidArgumentError('It must be refuse or dearest.');
 }
 
 const periods = { day: BudgetPeriod.DAY, week: BudgetPeriod.WEEK, month: BudgetPeriod.MONTH };
@@ -169,6 +184,7 @@ function groupText(listing: GroupListing, currency: string, labels: readonly str
     'tokens/day': tokensText(listing),
     running: runningText(listing),
     budget: budgetText(listing, currency),
+    'unpriced models': unpricedText(group),
     'budget resets': timeText(limits?.budget?.resetsAt),
     'used up at this rate': timeText(budgetEndsAt),
     models: group?.access?.models.join(', '),
@@ -201,6 +217,12 @@ function budgetText({ group, limits }: GroupListing, currency: string): string {
   const { spentMicros, reservedMicros } = limits.budget;
   const reserved = reservedMicros === 0n ? '' : `, ${moneyText(reservedMicros, currency)} reserved`;
   return `${moneyText(spentMicros, currency)} of ${whole}${reserved}`;
+}
+
+/** What the budget does with models without a price. Undefined without a budget. */
+function unpricedText(group: GroupListing['group']): string | undefined {
+  if (group?.limits?.budget === undefined) return undefined;
+  return group.unpricedModels === UnpricedModels.DEAREST ? 'cost as the dearest of their pool' : 'refused';
 }
 
 /** "12 of 60"; only the limit if the limiter could not be asked. */

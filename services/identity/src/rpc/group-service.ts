@@ -5,7 +5,7 @@ import type { Clock } from '@gateway/time';
 import { type GivenGroup, groupProblems } from '@gateway/tokens';
 import type { ChangeFeed } from '../changes/change-feed.ts';
 import type { GroupStore } from '../store/group-store.ts';
-import { fromAccessMessage, fromGroupLimitsMessage, toGroupMessage } from './rule-messages.ts';
+import { fromAccessMessage, fromGroupLimitsMessage, fromUnpricedMessage, toGroupMessage } from './rule-messages.ts';
 
 export interface GroupParts {
   readonly groups: GroupStore;
@@ -18,7 +18,8 @@ export function groupHandlers({ groups, changes, clock }: GroupParts): Handlers<
     async createGroup({ name: given, note, ...request }) {
       const limits = request.limits === undefined ? {} : fromGroupLimitsMessage(request.limits);
       const access = request.access === undefined ? everything : fromAccessMessage(request.access);
-      const group = { name: given.trim(), note: note.trim(), limits, access };
+      const unpricedModels = fromUnpricedMessage(request.unpricedModels) ?? 'refuse';
+      const group = { name: given.trim(), note: note.trim(), limits, access, unpricedModels };
       check({ ...group, name: given });
       if ((await groups.list(clock.nowMs())).length >= maxGroups) {
         throw new GatewayError('invalid_request', `There are at most ${maxGroups} groups.`);
@@ -36,11 +37,12 @@ export function groupHandlers({ groups, changes, clock }: GroupParts): Handlers<
     async updateGroup({ groupId, name, note, expectedRevision, ...request }) {
       const limits = request.limits && fromGroupLimitsMessage(request.limits);
       const access = request.access && fromAccessMessage(request.access);
-      if ([name, note, limits, access].every((given) => given === undefined)) {
+      const unpricedModels = fromUnpricedMessage(request.unpricedModels);
+      if ([name, note, limits, access, unpricedModels].every((given) => given === undefined)) {
         throw new GatewayError('invalid_request', 'The request changes nothing.');
       }
       check({ name, note: note?.trim(), limits, access });
-      const details = { name: name?.trim(), note: note?.trim(), limits, access };
+      const details = { name: name?.trim(), note: note?.trim(), limits, access, unpricedModels };
       const changed = await groups.update(groupId, details, Number(expectedRevision));
       if (changed === undefined) throw noSuchGroup();
       if (changed === 'taken') throw nameTaken(details.name ?? '');

@@ -2,7 +2,12 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { StoredBudgetPeriod } from '@gateway/database';
 import { GatewayError } from '@gateway/errors';
-import type { AccessRules, AccessRulesSchema, GroupSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import {
+  type AccessRules,
+  type AccessRulesSchema,
+  type GroupSchema,
+  UnpricedModels,
+} from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { BudgetPeriod, type Limits, type LimitsSchema } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { type GivenAccess, type GroupLimits, requestsAtATimeOfBudget, type TokenLimits } from '@gateway/tokens';
 import type { CountedGroup, Group } from '../store/group-store.ts';
@@ -59,6 +64,7 @@ export function toGroupMessage(group: Group | CountedGroup): MessageInitShape<ty
     ...{ groupId: group_id, name, note, revision: BigInt(revision) },
     limits: toLimitsMessage(group),
     access: toAccessMessage(group),
+    unpricedModels: group.unpriced_models === null ? UnpricedModels.REFUSE : UnpricedModels.DEAREST,
     createdAt: timestampFromMs(created_at_ms),
     tokens: 'tokens' in group ? group.tokens : 0,
   };
@@ -68,6 +74,12 @@ export function toGroupMessage(group: Group | CountedGroup): MessageInitShape<ty
 export function toAppliedGroup(group: Group): MessageInitShape<typeof GroupSchema> {
   const ofBudget = group.budget_micros === null ? null : requestsAtATimeOfBudget;
   return toGroupMessage({ ...group, concurrent_requests: group.concurrent_requests ?? ofBudget });
+}
+
+/** Undefined: not given. */
+export function fromUnpricedMessage(given: UnpricedModels): 'refuse' | 'dearest' | undefined {
+  if (given === UnpricedModels.UNSPECIFIED) return undefined;
+  return given === UnpricedModels.DEAREST ? 'dearest' : 'refuse';
 }
 
 const periods: Readonly<Record<StoredBudgetPeriod, BudgetPeriod>> = {

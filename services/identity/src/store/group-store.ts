@@ -16,6 +16,7 @@ export interface NewGroup {
   readonly note: string;
   readonly limits: GroupLimits;
   readonly access: GivenAccess;
+  readonly unpricedModels: 'refuse' | 'dearest';
 }
 
 /** The changes to a group. Undefined: unchanged. */
@@ -62,13 +63,14 @@ export class GroupStore {
   }
 
   /** Undefined: the name is in use. */
-  async add({ name, note, limits, access }: NewGroup, nowMs: number): Promise<Group | undefined> {
+  async add({ name, note, limits, access, unpricedModels }: NewGroup, nowMs: number): Promise<Group | undefined> {
     return await this.#database
       .insertInto('token_groups')
       .values({
         ...{ group_id: randomId(), name, note, created_at_ms: nowMs, revision: 1 },
         ...toGroupLimitColumns(limits),
         ...toAccessColumns(access),
+        ...toUnpricedColumn(unpricedModels),
       })
       .onConflict((conflict) => conflict.column('name').doNothing())
       .returningAll()
@@ -81,7 +83,7 @@ export class GroupStore {
    */
   async update(
     groupId: string,
-    { name, note, limits, access }: GroupDetails,
+    { name, note, limits, access, unpricedModels }: GroupDetails,
     expectedRevision: number,
   ): Promise<Group | 'conflict' | 'taken' | undefined> {
     const columns: UpdateObject<Database, 'token_groups'> = {
@@ -89,6 +91,7 @@ export class GroupStore {
       ...(note === undefined ? {} : { note }),
       ...(limits === undefined ? {} : toGroupLimitColumns(limits)),
       ...(access === undefined ? {} : toAccessColumns(access)),
+      ...(unpricedModels === undefined ? {} : toUnpricedColumn(unpricedModels)),
     };
     return await this.#database.transaction().execute(async (transaction) => {
       const change_sequence = await nextSequence(transaction);
@@ -166,6 +169,10 @@ async function isNameOfOther(transaction: Transaction<Database>, name: string, g
     .where('group_id', '<>', groupId)
     .executeTakeFirst();
   return other !== undefined;
+}
+
+function toUnpricedColumn(unpricedModels: NewGroup['unpricedModels']) {
+  return { unpriced_models: unpricedModels === 'dearest' ? unpricedModels : null };
 }
 
 function toGroupLimitColumns({ budget, ...limits }: GroupLimits) {

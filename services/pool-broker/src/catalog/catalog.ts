@@ -1,12 +1,16 @@
 import { EventEmitter, once } from 'node:events';
 import { isDeepStrictEqual } from 'node:util';
+import { create } from '@bufbuild/protobuf';
 import type { AccountConfig, GatewayConfig, PoolConfig, PoolFormat } from '@gateway/config';
 import type { ServiceRuntime } from '@gateway/lifecycle';
 import { matchesAnyPattern } from '@gateway/presentation/model-pattern';
+import { PriceBook } from '@gateway/prices';
 import { LeastThinking, ProviderFormat, ThinkingMode } from '@gateway/proto/pool/v1/account_pb.js';
+import { PriceListSchema } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { type Clock, sleep } from '@gateway/time';
 import { LRUCache } from 'lru-cache';
 import { hasLabels, type LabelSets, noneRemoved, type Removed, removedParts } from '../accounts/account.ts';
+import { toPriceList } from '../rpc/catalog-messages.ts';
 import type { PoolStore } from '../store/pool-store.ts';
 import type { ModelReport, ProviderModel, ServedModel } from './list-models.ts';
 import { listModels, splitSnapshotDate } from './list-models.ts';
@@ -38,6 +42,7 @@ interface LabelledAccounts {
  */
 export class Catalog {
   #gateway: GatewayConfig;
+  #prices = new PriceBook();
   #poolsWithAccounts: readonly PoolConfig[] = [];
   #byLabels: readonly LabelledAccounts[] = [];
   /** The candidates of all classes, as `pool/model`. */
@@ -79,6 +84,7 @@ export class Catalog {
       gateway.classes.flatMap(({ candidates }) => candidates.map(({ pool, model }) => `${pool}/${model}`)),
     );
     this.#gateway = gateway;
+    this.#prices = new PriceBook(create(PriceListSchema, toPriceList(gateway.prices)));
     const names = new Set(this.pools.map(({ name }) => name));
     for (const [pool, report] of this.#reports) {
       if (names.has(pool)) {
@@ -113,6 +119,11 @@ export class Catalog {
     const candidates = this.#resolve(model, formats, labelSets);
     this.#candidates.set(question, candidates);
     return candidates;
+  }
+
+  /** Whether a model has a price on a local day. */
+  hasPrice(model: string, localDay: string): boolean {
+    return this.#prices.hasPrice(model, localDay);
   }
 
   listing(): readonly ServedModel[] {

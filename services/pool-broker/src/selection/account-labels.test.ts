@@ -42,6 +42,35 @@ describe('accounts with labels', () => {
     expect(await leased([[]])).not.toBe('unknownModel');
   });
 
+  it('answer only with models that have a price, where a request asks for that', async () => {
+    const gateway = gatewayWith([sampleAccount('responses', 'a'), sampleAccount('messages', 'b')]);
+    const { candidates = [] } = gateway.classes.find(({ id }) => id === 'gateway/sterk') ?? {};
+    const priced = candidates.at(-1)?.model ?? expect.fail();
+    const fromDay = '2026-11-20';
+    const rates = {
+      inputMicros: 1,
+      cachedInputMicros: 1,
+      cacheWrite5mMicros: 1,
+      cacheWrite1hMicros: 1,
+      outputMicros: 1,
+    };
+    const served = { serviceTier: '', speed: '', geography: '', toolFees: [] };
+    const prices = { currency: 'EUR', models: [{ model: priced, fromDay, ...rates, ...served }] };
+    const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
+    const clock = new ManualClock(Date.parse('2026-11-20T12:00:00Z'));
+    const parts = { store: new MemoryPoolStore(clock), clock };
+    const { routes } = createPoolBrokerService({ gateway: { ...gateway, prices } }, runtime, parts);
+    const leased = async (pricedOnDay: string, model = 'gateway/sterk') => {
+      const { result } = await directClient(routes[0]).acquire({ model, pricedOnDay, allowCandidateFailover: true });
+      return result.case === 'lease' ? result.value.model : result;
+    };
+    expect(await leased('')).toBe(candidates[0]?.model);
+    expect(await leased('2026-11-20')).toBe(priced);
+    const none = { case: 'unknownModel', value: { unpriced: true } };
+    expect(await leased('2026-11-19')).toMatchObject(none);
+    expect(await leased('2026-11-20', candidates[0]?.model)).toMatchObject(none);
+  });
+
   it('are found in the pool that has them, if several pools offer a model', async () => {
     const gateway = gatewayWith([sampleAccount('responses', 'a'), sampleAccount('other', 'b', { labels: ['eu'] })]);
     const [first = expect.fail()] = gateway.pools;

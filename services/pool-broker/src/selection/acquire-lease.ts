@@ -71,7 +71,11 @@ async function leaseNext(broker: Broker, request: LeaseRequest) {
     const otherFormatsOnly = catalog.resolve(model, [], labelSets).length > 0;
     return { result: { case: 'unknownModel' as const, value: { otherFormatsOnly } } };
   }
-  const candidates = request.allowCandidateFailover ? inOrder(resolved, attempts, settings) : resolved.slice(0, 1);
+  const { pricedOnDay } = request;
+  const payable = resolved.filter(({ model: each }) => pricedOnDay === '' || catalog.hasPrice(each, pricedOnDay));
+  if (payable.length === 0)
+    return { result: { case: 'unknownModel' as const, value: { unpriced: true } }, reason: noPrice };
+  const candidates = request.allowCandidateFailover ? inOrder(payable, attempts, settings) : payable.slice(0, 1);
   const caller = toCallerId(request.caller);
   const overtakenIds: string[] = [];
   for (let mayAttempt = false; ; ) {
@@ -121,6 +125,8 @@ function retryOf({ retryAtMs }: { readonly retryAtMs?: number | undefined }, { c
 }
 
 const lacks = { model_unavailable: Lack.MODEL, feature_unavailable: Lack.FEATURE } as const;
+
+const noPrice = "no candidate has a price, which the budget of the token's group requires";
 
 const noAttemptLeft = 'the request had used all its attempts after errors, or the retry budget was spent';
 

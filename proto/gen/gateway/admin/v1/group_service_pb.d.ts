@@ -4,7 +4,7 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { AccessRules, Group } from "../../identity/v1/identity_service_pb.js";
+import type { AccessRules, Group, UnpricedModels } from "../../identity/v1/identity_service_pb.js";
 import type { Limits, LimitStatus } from "../../limiter/v1/limit_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
@@ -161,6 +161,13 @@ export declare type CreateGroupRequest = Message<"gateway.admin.v1.CreateGroupRe
    * @generated from field: gateway.identity.v1.AccessRules access = 4;
    */
   access?: AccessRules | undefined;
+
+  /**
+   * Unspecified: REFUSE.
+   *
+   * @generated from field: gateway.identity.v1.UnpricedModels unpriced_models = 5;
+   */
+  unpricedModels: UnpricedModels;
 };
 
 /**
@@ -229,6 +236,13 @@ export declare type UpdateGroupRequest = Message<"gateway.admin.v1.UpdateGroupRe
    * @generated from field: int64 expected_revision = 6;
    */
   expectedRevision: bigint;
+
+  /**
+   * Unspecified: unchanged.
+   *
+   * @generated from field: gateway.identity.v1.UnpricedModels unpriced_models = 7;
+   */
+  unpricedModels: UnpricedModels;
 };
 
 /**

@@ -187,6 +187,13 @@ export declare type Group = Message<"gateway.identity.v1.Group"> & {
    * @generated from field: uint32 tokens = 8;
    */
   tokens: number;
+
+  /**
+   * Applies while the group has a budget. Unspecified: REFUSE.
+   *
+   * @generated from field: gateway.identity.v1.UnpricedModels unpriced_models = 9;
+   */
+  unpricedModels: UnpricedModels;
 };
 
 /**
@@ -218,6 +225,13 @@ export declare type CreateGroupRequest = Message<"gateway.identity.v1.CreateGrou
    * @generated from field: gateway.identity.v1.AccessRules access = 4;
    */
   access?: AccessRules | undefined;
+
+  /**
+   * Unspecified: REFUSE.
+   *
+   * @generated from field: gateway.identity.v1.UnpricedModels unpriced_models = 5;
+   */
+  unpricedModels: UnpricedModels;
 };
 
 /**
@@ -314,6 +328,13 @@ export declare type UpdateGroupRequest = Message<"gateway.identity.v1.UpdateGrou
    * @generated from field: int64 expected_revision = 6;
    */
   expectedRevision: bigint;
+
+  /**
+   * Unspecified: unchanged.
+   *
+   * @generated from field: gateway.identity.v1.UnpricedModels unpriced_models = 7;
+   */
+  unpricedModels: UnpricedModels;
 };
 
 /**
@@ -815,6 +836,37 @@ export enum TokenKind {
  * Describes the enum gateway.identity.v1.TokenKind.
  */
 export declare const TokenKindSchema: GenEnum<TokenKind>;
+
+/**
+ * What a group with a budget does with a request for a model without a price.
+ *
+ * @generated from enum gateway.identity.v1.UnpricedModels
+ */
+export enum UnpricedModels {
+  /**
+   * @generated from enum value: UNPRICED_MODELS_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * It is refused. A class is answered by its candidates that have a price.
+   *
+   * @generated from enum value: UNPRICED_MODELS_REFUSE = 1;
+   */
+  REFUSE = 1,
+
+  /**
+   * It costs as much as the dearest model of its pool.
+   *
+   * @generated from enum value: UNPRICED_MODELS_DEAREST = 2;
+   */
+  DEAREST = 2,
+}
+
+/**
+ * Describes the enum gateway.identity.v1.UnpricedModels.
+ */
+export declare const UnpricedModelsSchema: GenEnum<UnpricedModels>;
 
 /**
  * Tokens: who is calling, and with what limits.

@@ -79,6 +79,13 @@ export declare type AcquireRequest = Message<"gateway.pool.v1.AcquireRequest"> &
    * @generated from field: repeated gateway.pool.v1.LabelSet account_labels = 9;
    */
   accountLabels: LabelSet[];
+
+  /**
+   * Restricts the candidates to models that have a price on this local day, "2026-11-20". Empty: all.
+   *
+   * @generated from field: string priced_on_day = 20;
+   */
+  pricedOnDay: string;
 };
 
 /**
@@ -219,6 +226,13 @@ export declare type UnknownModel = Message<"gateway.pool.v1.UnknownModel"> & {
    * @generated from field: bool other_formats_only = 1;
    */
   otherFormatsOnly: boolean;
+
+  /**
+   * True: there are candidates, and none of them has a price on the day that the request names.
+   *
+   * @generated from field: bool unpriced = 20;
+   */
+  unpriced: boolean;
 };
 
 /**

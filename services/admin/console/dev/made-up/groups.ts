@@ -2,7 +2,7 @@ import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect';
 import { type GroupListing, GroupListingSchema, type GroupService } from '@gateway/proto/admin/v1/group_service_pb.js';
-import { type Group, GroupSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { type Group, GroupSchema, UnpricedModels } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { BudgetPeriod } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { localDayOf } from '../../src/ui/time.tsx';
 import { invalid } from './invalid.ts';
@@ -37,12 +37,13 @@ export const groupService: Partial<ServiceImpl<typeof GroupService>> = {
     groups.push(created);
     return { group: created };
   },
-  updateGroup({ groupId, name, note, limits, access }) {
+  updateGroup({ groupId, name, note, limits, access, unpricedModels }) {
     const changed = groupOf(groupId);
     if (name !== undefined) changed.name = name;
     if (note !== undefined) changed.note = note;
     if (limits !== undefined) changed.limits = limits;
     if (access !== undefined) changed.access = access;
+    if (unpricedModels !== UnpricedModels.UNSPECIFIED) changed.unpricedModels = unpricedModels;
     changed.revision += 1n;
     return { group: changed };
   },

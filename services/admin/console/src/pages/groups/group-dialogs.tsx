@@ -118,6 +118,14 @@ function GroupFields({ draft, onDraft, problem, currency }: GroupFieldsProps) {
         <option value="week">a week, from Monday</option>
         <option value="month">a month</option>
       </SelectField>
+      <SelectField
+        label="Models without a price"
+        hint="While there is a budget. A class is answered by its candidates that have a price."
+        {...field('unpricedModels')}
+      >
+        <option value="refuse">are refused</option>
+        <option value="dearest">cost as the dearest of their pool</option>
+      </SelectField>
       <LimitFields field={field} />
       <AccessFields field={field} />
       <TextAreaField label="Note" hint="Visible to operators only." maxLength={1000} {...field('note')} />

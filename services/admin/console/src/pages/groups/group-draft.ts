@@ -1,6 +1,6 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { CreateGroupRequestSchema, UpdateGroupRequestSchema } from '@gateway/proto/admin/v1/group_service_pb.js';
-import type { Group } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { type Group, UnpricedModels } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { type Budget, BudgetPeriod } from '@gateway/proto/limiter/v1/limit_pb.js';
 import {
   accessOf,
@@ -21,6 +21,7 @@ export interface GroupDraft extends TermsDraft {
   /** "250" or "12.50". Empty: no budget. */
   readonly budget: string;
   readonly budgetPeriod: keyof typeof periods;
+  readonly unpricedModels: 'refuse' | 'dearest';
 }
 
 /** Names of these fields in the problems of a request. */
@@ -31,7 +32,14 @@ export const amountPattern = '\\d{1,9}(\\.\\d{1,6})?';
 
 const periods = { day: BudgetPeriod.DAY, week: BudgetPeriod.WEEK, month: BudgetPeriod.MONTH };
 
-export const emptyGroup: GroupDraft = { name: '', note: '', ...termsDraftOf({}), budget: '', budgetPeriod: 'month' };
+export const emptyGroup: GroupDraft = {
+  name: '',
+  note: '',
+  ...termsDraftOf({}),
+  budget: '',
+  budgetPeriod: 'month',
+  unpricedModels: 'refuse',
+};
 
 export function groupDraftOf(group: Group): GroupDraft {
   const budget = group.limits?.budget;
@@ -41,12 +49,14 @@ export function groupDraftOf(group: Group): GroupDraft {
     ...termsDraftOf(group),
     budget: budget === undefined ? '' : amountText(budget.amountMicros),
     budgetPeriod: periodName(budget) ?? 'month',
+    unpricedModels: group.unpricedModels === UnpricedModels.DEAREST ? 'dearest' : 'refuse',
   };
 }
 
 export function groupOf(draft: GroupDraft): MessageInitShape<typeof CreateGroupRequestSchema> {
   const { name, note } = draft;
-  return { name, note, limits: limitsOf(draft, budgetOf(draft)), access: accessOf(draft) };
+  const unpricedModels = draft.unpricedModels === 'dearest' ? UnpricedModels.DEAREST : UnpricedModels.REFUSE;
+  return { name, note, limits: limitsOf(draft, budgetOf(draft)), access: accessOf(draft), unpricedModels };
 }
 
 /** As `updateOf` a token: contains only changed fields. */
@@ -56,7 +66,11 @@ export function groupUpdateOf(
   now: Group = seen,
 ): MessageInitShape<typeof UpdateGroupRequestSchema> {
   const before = groupDraftOf(seen);
-  const { limits, access } = groupOf(editsOn(before, draft, groupDraftOf(now)));
+  const {
+    limits,
+    access,
+    unpricedModels = UnpricedModels.UNSPECIFIED,
+  } = groupOf(editsOn(before, draft, groupDraftOf(now)));
   const edited = (...names: readonly (keyof GroupDraft)[]) => isEdited(before, draft, names);
   return {
     groupId: seen.groupId,
@@ -64,6 +78,7 @@ export function groupUpdateOf(
     ...(edited('note') && { note: draft.note }),
     ...(edited('requestsPerMinute', 'tokensPerDay', 'concurrentRequests', 'budget', 'budgetPeriod') && { limits }),
     ...(edited('models', 'accountLabels') && { access }),
+    ...(edited('unpricedModels') && { unpricedModels }),
   };
 }
 
@@ -73,6 +88,10 @@ export function groupDifferences(seen: Group, now: Group): readonly string[] {
     ['Name', ({ name }) => name],
     ...termsRows,
     ['Budget', ({ limits }) => budgetText(limits?.budget)],
+    [
+      'Models without a price',
+      ({ unpricedModels }) => (unpricedModels === UnpricedModels.DEAREST ? 'dearest' : 'refuse'),
+    ],
     ['Note', ({ note }) => note || 'none'],
   ]);
 }
