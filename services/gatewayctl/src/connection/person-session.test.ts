@@ -4,7 +4,6 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { roomMs } from '@gateway/testkit/room';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { personToken, signInPerson } from './person-session.ts';
 
@@ -23,7 +22,7 @@ async function serve(listener: RequestListener) {
 /** Limits of time end at once. */
 function withoutPatience() {
   const usual = AbortSignal.timeout.bind(AbortSignal);
-  const spy = vi.spyOn(AbortSignal, 'timeout').mockImplementation(() => usual(roomMs(500)));
+  const spy = vi.spyOn(AbortSignal, 'timeout').mockImplementation(() => usual(1_000));
   onTestFinished(() => spy.mockRestore());
   return spy;
 }
