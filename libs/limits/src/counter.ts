@@ -43,6 +43,17 @@ export class Counter {
     if (hasLedger && this.#pending.size < this.#maxPendingIds) this.#pending.set(requestId, amount);
   }
 
+  /**
+   * Raises the counter to a total that was known. With `wasLost`, a counter without a total has lost
+   * it, and what was settled since comes on top. The next total of the ledger counts, whatever it is.
+   */
+  raise(total: number, wasLost: boolean): void {
+    const isLost = wasLost && this.#base === undefined;
+    if (!isLost && this.used >= total) return;
+    this.#base = isLost ? total : total - this.#settled;
+    this.#total = undefined;
+  }
+
   /** Sets the total, whatever it was. */
   set(total: number): void {
     this.#base = total;

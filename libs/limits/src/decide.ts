@@ -14,6 +14,7 @@ import {
 } from '@gateway/proto/limiter/v1/limit_pb.js';
 import type { AdmitRequest, AdmitResponse } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { endOfLocalDayMs, type LocalDay, msUntil } from '@gateway/time';
+import type { KnownTotal } from './limit-store.ts';
 import type { CounterName, GroupedTerms, KeyLimits } from './limited-key.ts';
 import { budgetSpan } from './span.ts';
 
@@ -32,11 +33,18 @@ export const RESERVED_MS = 30_000;
 /** After this time, another request may have ended and left its place or what it reserved. */
 const SOON_MS = 1_000;
 
+/** After this time, a ledger that does not answer may do so again. */
+const UNKNOWN_MS = 3_000;
+
 /**
  * A request to check against limits. Without a request id the limits are only read: the check
  * refuses nothing and changes nothing.
  */
-export type Check = Pick<AdmitRequest, 'requestId' | 'costKind'> & GroupedTerms;
+export type Check = Pick<AdmitRequest, 'requestId' | 'costKind'> &
+  GroupedTerms & {
+    /** What the caller saw last: if a counter has lost its total, it continues from there. */
+    readonly knownTotals?: readonly KnownTotal[];
+  };
 
 /** The request is admitted unless there is a refusal. */
 export type Decision = Pick<AdmitResponse, 'status' | 'refusal'> & {
@@ -64,6 +72,8 @@ export interface KeyFacts {
 export interface BudgetFacts {
   readonly spentMicros: number;
   readonly reservedMicros: number;
+  /** What was spent before is lost, and the ledger does not answer: the budget may be spent. */
+  readonly isUnknown?: boolean;
 }
 
 /** What a decision needs to know about a window. */
@@ -126,8 +136,10 @@ export function reservationRefusal(
   now: Pick<KeyFacts, 'localDay' | 'nowMs'>,
 ): Refusal | undefined {
   const { budget } = limits ?? {};
-  const { spentMicros, reservedMicros } = facts;
-  if (budget === undefined || spentMicros + reservedMicros + costMicros <= budget.amountMicros) return undefined;
+  const { spentMicros, reservedMicros, isUnknown = false } = facts;
+  if (budget === undefined) return undefined;
+  if (isUnknown) return refusal(budgetReached(budget, facts, now), now);
+  if (spentMicros + reservedMicros + costMicros <= budget.amountMicros) return undefined;
   if (reservedMicros === 0 && spentMicros < budget.amountMicros) return undefined;
   return refusal(budgetReached(budget, facts, now), now);
 }
@@ -154,15 +166,23 @@ function limitsReached(limits: KeyLimits = {}, costKind: CostKind, facts: KeyFac
   }
   if (costKind === CostKind.REQUEST_ONLY) return reached;
   if (usedTokens >= tokensPerDay) reached.push({ limit: names.tokens, retryAtMs: endOfLocalDayMs(localDay) });
-  if (budget !== undefined && money !== undefined && money.spentMicros + money.reservedMicros >= budget.amountMicros)
+  if (budget !== undefined && money !== undefined && !hasRoom(budget, money))
     reached.push(budgetReached(budget, money, { localDay, nowMs }));
   if (running >= concurrentRequests) reached.push({ limit: LimitName.CONCURRENCY, retryAtMs: nowMs + SOON_MS });
   return reached;
 }
 
+function hasRoom(
+  { amountMicros }: KeyBudget,
+  { spentMicros, reservedMicros, isUnknown = false }: BudgetFacts,
+): boolean {
+  return !isUnknown && spentMicros + reservedMicros < amountMicros;
+}
+
 /** What others have reserved may be free soon; what is spent is so until the period ends. */
 function budgetReached(budget: KeyBudget, facts: BudgetFacts, now: Pick<KeyFacts, 'localDay' | 'nowMs'>): ReachedLimit {
   const { localDay, nowMs } = now;
+  if (facts.isUnknown) return { limit: LimitName.BUDGET, retryAtMs: nowMs + UNKNOWN_MS };
   const endMs = budgetEndMs(budget.period, localDay);
   const isSpent = facts.spentMicros >= budget.amountMicros;
   const retryAtMs = isSpent && endMs > nowMs ? endMs : nowMs + SOON_MS;
@@ -174,9 +194,11 @@ function refusal({ limit, retryAtMs, budget }: ReachedLimit, { nowMs }: Pick<Key
   return create(RefusalSchema, { limit, retryAt: timestampFromMs(retryAtMs), retryAfterMs, budget });
 }
 
+const noMoney: BudgetFacts = { spentMicros: 0, reservedMicros: 0 };
+
 function statusOf(limits: KeyLimits = {}, facts: KeyFacts): LimitStatus {
   const { requestsPerMinute, tokensPerDay, concurrentRequests, budget } = limits;
-  const { running = 0, budget: money = { spentMicros: 0, reservedMicros: 0 } } = facts;
+  const { running = 0, budget: money = noMoney } = facts;
   const status = create(LimitStatusSchema, {
     localDay: facts.localDay,
     requests: requestsPerMinute === undefined ? undefined : requestWindow(requestsPerMinute, facts),
@@ -184,7 +206,7 @@ function statusOf(limits: KeyLimits = {}, facts: KeyFacts): LimitStatus {
   });
   if (concurrentRequests !== undefined)
     status.concurrency = create(ConcurrencySchema, { limit: concurrentRequests, running });
-  if (budget !== undefined) status.budget = budgetStatus(budget, money, facts);
+  if (budget !== undefined && !money.isUnknown) status.budget = budgetStatus(budget, money, facts);
   return status;
 }
 

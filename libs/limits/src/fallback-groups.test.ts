@@ -46,6 +46,8 @@ async function replicasOf(count: number) {
       events: { away: ignore, back: ignore, decidedAlone: ignore },
     });
     await limits.start();
+    // It has seen the totals of the group: a budget of which nothing is known refuses in an outage.
+    await limits.settle({ key: 'k', limits: {}, group, requestId: `seen-by-${position}`, localDay, tokens: 0 });
     return limits;
   };
   const replicas = await Promise.all(Array.from({ length: count }, (_, position) => open(position)));
@@ -204,6 +206,19 @@ describe('a group whose replicas lose the remote', () => {
     expect(await admit(0)).toBe(LimitName.BUDGET);
     await settle(0, crossing, { costMicros: 99 });
     expect(await reserve(0, await admit(0), 50)).toBeUndefined();
+  });
+
+  it('refuses what a budget must pay that this replica never saw, shortly, and reserves nothing of it', async () => {
+    const { replicas, goAway } = await replicasOf(1);
+    const [limits = expect.fail('there is one')] = replicas;
+    goAway(0);
+    const unseen = { key: 'unseen', limits: group.limits };
+    const asked = { key: 'k', group: unseen, requestId: 'r', costKind: CostKind.REQUEST_AND_TOKENS, limits: {} };
+    const { refusal, groupStatus } = await limits.admit(asked);
+    expect(refusal).toMatchObject({ limit: LimitName.BUDGET, retryAfterMs: 3_000 });
+    expect(groupStatus?.budget).toBeUndefined();
+    const reserved = await limits.reserve({ key: 'k', group: unseen, requestId: 'r', localDay, costMicros: 1 });
+    expect(reserved).toMatchObject({ limit: LimitName.BUDGET, retryAfterMs: 3_000 });
   });
 
   it('takes back the slot and place of a request whose reservation the remote refuses', async () => {

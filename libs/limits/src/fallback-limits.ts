@@ -6,19 +6,21 @@ import type { Check, Decision } from './decide.ts';
 import { type FallbackOptions, mayNotDecide } from './fallback-options.ts';
 import { Heartbeats } from './heartbeats.ts';
 import { KeptSettles } from './kept-settles.ts';
+import { handOverTotals } from './known-totals.ts';
 import type { Heartbeat, RemoteLimits, Reservation, RunningRequest, SettledTotals, Settlement } from './limit-store.ts';
+import { withLedgerAway } from './limited-key.ts';
 import { MemoryLimitStore } from './memory-limit-store.ts';
 import type { Admission } from './minute-window.ts';
 import { OwnAdmissions } from './own-admissions.ts';
 import { PartialReturn } from './partial-return.ts';
-import { type KnownTotal, placesIn, reservedIn, slotsIn, totalsAfter, totalsIn } from './remote-answers.ts';
+import { placesIn, reservedIn, slotsIn, totalsAfter, totalsIn } from './remote-answers.ts';
 import { asWhole, checkByShare, type ReplicaPlace, replicaHeartbeatMs } from './replica-share.ts';
 
 /**
  * Limits that a remote store decides, and that survive its outages. While the remote is away, each
  * replica enforces its share of requests per minute and at a time from exact windows and places of
  * its own, and continues from the totals that it saw last, with its share of what was left of a
- * budget. Settles are kept, and replayed with the same request ids when the remote answers.
+ * budget, and nothing of one that it never saw. Settles are kept, and replayed with the same request ids when the remote answers.
  *
  * The share is the limit divided by the number of replicas that the remote last reported. A replica
  * that has not reached the remote since it started knows neither that number nor what it admitted
@@ -101,7 +103,8 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
 
   /** @throws like `admit`. */
   reserve(reservation: Reservation): Promise<Refusal | undefined> {
-    const alone = async () => this.local.reserve({ ...reservation, place: this.#sharing(this.#requireMayDecide()) });
+    const alone = async () =>
+      this.local.reserve({ ...withLedgerAway(reservation), place: this.#sharing(this.#requireMayDecide()) });
     return this.ask(alone, async () => {
       const refusal = await this.remote.reserve(reservation);
       if (refusal !== undefined) this.local.giveBack(reservation);
@@ -141,7 +144,9 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
   /** Hands over the last minute to a remote that may have lost data without a noticed outage. */
   async remind(): Promise<void> {
     if (this.isAway || this.#isClosed) return;
-    await this.#own.handOver(this.local.admissions()).catch((thrown: unknown) => this.#beginOutage(thrown));
+    await handOverTotals(this.#options, this.local)
+      .then(() => this.#own.handOver(this.local.admissions()))
+      .catch((thrown: unknown) => this.#beginOutage(thrown));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -152,9 +157,8 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
   }
 
   /**
-   * Asks the remote or, while the remote is away or turns out to be, the local store. No `await`
-   * stands between the check whether the remote is away and the local decision, so that every local
-   * admission is handed over.
+   * Asks the remote or, while it is away or turns out to be, the local store. No `await` stands
+   * between that check and the local decision, so that every local admission is handed over.
    */
   protected async ask<T>(alone: () => Promise<T>, remotely: () => Promise<T>): Promise<T> {
     for (;;) {
@@ -183,7 +187,7 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
   async #admitAlone(check: Check): Promise<Decision> {
     const place = this.#requireMayDecide();
     this.#options.events.decidedAlone(check);
-    return this.#admitByShare(check, place);
+    return this.#admitByShare(check.hasLedger === undefined ? withLedgerAway(check) : check, place);
   }
 
   /** A request beyond this replica's share is refused, and so is one that the remote refuses. */
@@ -192,8 +196,7 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
     const place = this.#heartbeats.place;
     const isShared = [limits, group?.limits].some((each) => each?.requestsPerMinute !== undefined || each?.budget);
     if (place === undefined || requestId === '' || !isShared) return this.#admitRemotely(check);
-    // The request takes its slot of the share first, so that a burst does not ask the remote for
-    // more than the share.
+    // Its slot of the share comes first, so that a burst asks the remote for no more than the share.
     const byShare = await this.#admitByShare(check, place);
     if (byShare.refusal !== undefined) {
       this.#options.events.decidedAlone(check);
@@ -260,7 +263,7 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
   }
 
   /** Keeps the totals that an outage continues from. During one, the local counters are ahead. */
-  #note(totals: readonly KnownTotal[]): void {
+  #note(totals: ReturnType<typeof totalsIn>): void {
     if (!this.isAway) for (const { counter, total } of totals) this.local.setTotal(counter, total);
   }
 
@@ -275,7 +278,6 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
   /** Only a replica that has handed over everything sends one: so others know that it has. */
   async #beat(): Promise<void> {
     const [askedAtMs, outage] = [this.#options.clock.nowMs(), this.#outage];
-    // An answer from before an outage does not describe the present.
     const place = await this.#heartbeats.beat(() => this.#outage === outage);
     if (place !== undefined && this.#partialReturn?.areAllBack(place, askedAtMs)) this.#partialReturn = undefined;
   }
@@ -293,22 +295,19 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
 
   #planRecovery(afterMs: number): void {
     if (this.#recovery !== undefined || this.#isClosed) return;
-    // The recovery is not part of the trace of the request that happened to detect the outage.
     this.#recovery = outsideTraces(() => startTimer(() => void this.#recover(), afterMs)).unref();
   }
 
   async #recover(): Promise<void> {
     this.#own.forgetOld();
     try {
-      if (this.isAway) await this.#heartbeats.tell([]);
+      // Kept settles come on top of what was known when the outage began.
+      if (this.isAway) await this.#heartbeats.tell([]).then(() => handOverTotals(this.#options, this.local));
       else await this.#sayAlive();
       await this.#replaySettles();
       await this.#handOver();
-      // Settles that arrived during the hand-over.
       await this.#replaySettles();
-    } catch {
-      // The remote is still away, or away again.
-    }
+    } catch {} // The remote is still away, or away again.
     this.#recovery = undefined;
     if (this.isAway || this.#isReturning()) this.#planRecovery(this.#options.probeEveryMs);
     else if (this.#keptSettles.size > 0) this.#planRecovery(1_000);

@@ -1,5 +1,11 @@
 import { create } from '@bufbuild/protobuf';
-import { BudgetPeriod, CostKind, LimitName, RefusalSchema } from '@gateway/proto/limiter/v1/limit_pb.js';
+import {
+  BudgetPeriod,
+  CostKind,
+  LimitName,
+  LimitStatusSchema,
+  RefusalSchema,
+} from '@gateway/proto/limiter/v1/limit_pb.js';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { admitted, alone, setUp, today } from '../test/replica.ts';
 import { undecided } from './decide.ts';
@@ -125,8 +131,16 @@ describe('a replica that waits for its remote', () => {
     const reserveAnother = (limits: Awaited<ReturnType<typeof setUp>>['limits']) =>
       limits.reserve({ ...refused, requestId: 'another', costMicros: 1 });
 
+    /** A budget of which nothing is known refuses in an outage. */
+    const seeBudget = async ({ state, decide }: Pick<Awaited<ReturnType<typeof setUp>>, 'state' | 'decide'>) => {
+      state.answer = { status: create(LimitStatusSchema, { localDay: today, budget: { amountMicros: 100n } }) };
+      for (const key of ['k', 'other']) await decide(terms, { key, requestId: 'seen' });
+    };
+
     it('hands over nothing of a slot that the request took meanwhile', async () => {
-      const { limits, state, decide, goAway, comeBack } = await setUp();
+      const opened = await setUp();
+      const { limits, state, decide, goAway, comeBack } = opened;
+      await seeBudget(opened);
       goAway();
       for (const [key, requestId] of [
         ['k', 'r1'],
@@ -145,7 +159,9 @@ describe('a replica that waits for its remote', () => {
     });
 
     it('hands over the return of a slot that the remote gave', async () => {
-      const { clock, limits, state, decide, goAway, comeBack } = await setUp();
+      const opened = await setUp();
+      const { clock, limits, state, decide, goAway, comeBack } = opened;
+      await seeBudget(opened);
       state.answer = admitted(1, 100n);
       await decide(terms, { requestId: 'r1' });
       goAway();

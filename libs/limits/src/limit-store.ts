@@ -29,6 +29,9 @@ export interface LimitStore extends RemoteLimits {
    * ledger may lag, and answers may arrive out of order.
    */
   reload(counter: CounterName, total: LedgerTotal): Promise<ReloadedCounter>;
+  raise(known: readonly KnownTotal[], wasLost?: boolean): Promise<void>;
+  /** The total of a counter that this process saw last. The store itself may have lost it since. */
+  knownTotal?(counter: CounterName): number | undefined;
   /** Calls the listener after each settle that was kept in an outage. */
   onLateSettle?(listener: (settlement: Settlement) => void): void;
   /** Why nothing can be decided now; undefined when the store is ready. */
@@ -59,8 +62,20 @@ export interface RemoteLimits {
    * unknown.
    */
   heartbeat(beat: Heartbeat): Promise<ReplicaPlace | undefined>;
+  /**
+   * Raises counters to totals that were known, where they are lower. The next total of the ledger
+   * replaces them, whatever it is. `wasLost`: a counter that lacks its total has lost it, so what was
+   * settled since comes on top.
+   */
+  raise?(known: readonly KnownTotal[], wasLost?: boolean): Promise<void>;
   /** Connects, if there is something to connect to. */
   start?(): Promise<void>;
+}
+
+/** A total as it was seen last. */
+export interface KnownTotal {
+  readonly counter: CounterName;
+  readonly total: number;
 }
 
 export interface Heartbeat {

@@ -30,6 +30,11 @@ export interface LimitedTerms {
    * until a total is loaded.
    */
   readonly hasLedger?: boolean;
+  /**
+   * The ledger does not answer, so there is no total to wait for: tokens are counted from zero, and
+   * a budget whose total is unknown refuses.
+   */
+  readonly isLedgerAway?: boolean;
 }
 
 /** A key, and the group that shares limits with it. */
@@ -40,13 +45,28 @@ export interface GroupedTerms extends LimitedTerms {
 /** One of the keys that a request counts for. */
 export interface Subject extends LimitedKey, Pick<LimitedTerms, 'limits'> {
   readonly hasLedger: boolean;
+  readonly isLedgerAway: boolean;
 }
 
 /** The key, then its group, if it has one. */
-export function subjectsOf({ key, limits, hasLedger = false, group }: GroupedTerms): readonly Subject[] {
-  if (group === undefined) return [{ key, limits, hasLedger }];
-  const ofGroup = { key: group.key, limits: group.limits, hasLedger: group.hasLedger ?? false };
-  return [{ key, groupKey: group.key, limits, hasLedger }, ofGroup];
+export function subjectsOf({ group, ...ofKey }: GroupedTerms): readonly Subject[] {
+  if (group === undefined) return [subjectOf(ofKey)];
+  return [{ ...subjectOf(ofKey), groupKey: group.key }, subjectOf(group)];
+}
+
+function subjectOf({ key, limits, hasLedger = false, isLedgerAway = false }: LimitedTerms): Subject {
+  return { key, limits, hasLedger, isLedgerAway };
+}
+
+/** The same terms, without an answer of the ledger for these keys; by default for both. */
+export function withLedgerAway<T extends GroupedTerms>(terms: T, keys?: ReadonlySet<string>): T {
+  const isAway = ({ key, isLedgerAway = false }: LimitedTerms) => isLedgerAway || keys === undefined || keys.has(key);
+  const { group } = terms;
+  return {
+    ...terms,
+    isLedgerAway: isAway(terms),
+    ...(group && { group: { ...group, isLedgerAway: isAway(group) } }),
+  };
 }
 
 /** Whether only requests per minute and tokens per day of one key count, as for most tokens. */
@@ -56,7 +76,7 @@ export function isPlain({ limits, group }: GroupedTerms): boolean {
 
 /** The counters by which a key is limited on a day. */
 export function countersOf(
-  { key, groupKey, limits }: Omit<Subject, 'hasLedger'>,
+  { key, groupKey, limits }: Pick<Subject, 'key' | 'groupKey' | 'limits'>,
   day: LocalDay,
 ): readonly CounterName[] {
   const { tokensPerDay, budget } = limits ?? {};

@@ -1,11 +1,10 @@
 import { CostKind, type Refusal } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { type Clock, type LocalDay, localDayOf } from '@gateway/time';
 import { LRUCache } from 'lru-cache';
-import { Counter } from './counter.ts';
+import { Counters } from './counters.ts';
 import {
   type Check,
   type Decision,
-  dayForgottenAtMs,
   decisionOf,
   emptyWindow,
   type KeyFacts,
@@ -18,6 +17,7 @@ import {
 import { ExpiringAmountsByName } from './expiring-amounts.ts';
 import {
   type Heartbeat,
+  type KnownTotal,
   type LedgerTotal,
   type LimitStore,
   maxPendingIds,
@@ -73,7 +73,7 @@ export interface MemoryLimitStoreOptions {
 export class MemoryLimitStore implements LimitStore {
   readonly #options: Required<MemoryLimitStoreOptions>;
   readonly #windows: MinuteWindows;
-  readonly #counters: LRUCache<string, Counter>;
+  readonly #counters: Counters;
   /** The running requests of keys that limit their number. */
   readonly #places: ExpiringAmountsByName;
   /** What running requests have reserved, by counter. */
@@ -95,7 +95,7 @@ export class MemoryLimitStore implements LimitStore {
     const ids = { ...bounds, maxSize: this.#options.maxSettledIds, ttl: settledIdMs - 1 };
     this.#settledIds = new LRUCache(ids);
     this.#endedIds = new LRUCache(ids);
-    this.#counters = new LRUCache(bounds);
+    this.#counters = new Counters(this.#options);
     this.#places = new ExpiringAmountsByName(options.clock, options.maxKeys, PLACE_MS);
     this.#reserved = new ExpiringAmountsByName(options.clock, options.maxKeys, RESERVED_MS);
     this.#windows = new MinuteWindows(this.#options);
@@ -120,8 +120,8 @@ export class MemoryLimitStore implements LimitStore {
   #decideForKey(check: Check, clockMs: number): Decision {
     const { key, requestId, limits = {} } = check;
     const localDay = localDayOf(clockMs);
-    const day = limits.tokensPerDay === undefined ? undefined : this.#counter({ key, span: daySpan(localDay) });
-    if (limits.tokensPerDay !== undefined && check.hasLedger && !day?.isLoaded) {
+    const day = limits.tokensPerDay === undefined ? undefined : this.#counters.get({ key, span: daySpan(localDay) });
+    if (limits.tokensPerDay !== undefined && check.hasLedger && !check.isLedgerAway && !day?.isLoaded) {
       return undecided(localDay, countersOf(check, localDay));
     }
     const usedTokens = day?.used ?? 0;
@@ -142,7 +142,8 @@ export class MemoryLimitStore implements LimitStore {
     const { requestId, costKind } = check;
     const localDay = localDayOf(clockMs);
     const subjects = subjectsOf(check);
-    const unloaded = subjects.flatMap((subject) => (subject.hasLedger ? this.#unloadedOf(subject, localDay) : []));
+    const waiting = subjects.filter(({ hasLedger, isLedgerAway }) => hasLedger && !isLedgerAway);
+    const unloaded = waiting.flatMap((subject) => this.#unloadedOf(subject, localDay));
     if (unloaded.length > 0) return undecided(localDay, unloaded);
     const states = subjects.map((subject) => this.#stateOf({ ...subject, place: check.place }, localDay, clockMs));
     const answer = (isAdmitted: boolean) => {
@@ -164,12 +165,12 @@ export class MemoryLimitStore implements LimitStore {
   }
 
   #stateOf(subject: Subject & Shared, localDay: LocalDay, clockMs: number) {
-    const { key, groupKey, limits = {}, place } = subject;
+    const { key, groupKey, limits = {}, place, isLedgerAway } = subject;
     const { requestsPerMinute, tokensPerDay, budget } = limits;
     const unlimited = { window: new MinuteWindow(), nowMs: clockMs };
     const { window, nowMs } = requestsPerMinute === undefined ? unlimited : this.#windows.open(subject);
     const places = this.#places.open(nameOf(subject));
-    const day = tokensPerDay === undefined ? undefined : this.#counter({ key, groupKey, span: daySpan(localDay) });
+    const day = tokensPerDay === undefined ? undefined : this.#counters.get({ key, groupKey, span: daySpan(localDay) });
     const facts = (): KeyFacts => ({
       nowMs: clockMs,
       localDay,
@@ -177,11 +178,10 @@ export class MemoryLimitStore implements LimitStore {
       requests: window.facts(requestsPerMinute ?? 0),
       running: this.#places.open(nameOf(subject)).size,
       ...(budget && {
-        budget: this.#budgetOf(
-          { key, groupKey, span: budgetSpan(budget.period, localDay) },
-          budget.amountMicros,
+        budget: this.#budgetOf({ key, groupKey, span: budgetSpan(budget.period, localDay) }, budget.amountMicros, {
           place,
-        ),
+          isLedgerAway,
+        }),
       }),
     });
     return { subject, window, nowMs, places, facts };
@@ -192,12 +192,14 @@ export class MemoryLimitStore implements LimitStore {
     const clockMs = this.#options.clock.nowMs();
     if (this.#hasEnded(terms, requestId)) return undefined;
     const subjects = subjectsOf(terms);
-    for (const { key, groupKey, limits } of subjects) {
+    for (const { key, groupKey, limits, ...ledger } of subjects) {
       if (limits?.budget === undefined) continue;
       const counter = { key, groupKey, span: budgetSpan(limits.budget.period, localDay) };
-      const { spentMicros, reservedMicros } = this.#budgetOf(counter, limits.budget.amountMicros, place);
+      const isLedgerAway = ledger.hasLedger || ledger.isLedgerAway;
+      const before = this.#budgetOf(counter, limits.budget.amountMicros, { place, isLedgerAway });
+      const { spentMicros, reservedMicros, isUnknown } = before;
       const byOthers = reservedMicros - this.#reserved.open(counterName(counter)).amountOf(requestId);
-      const facts = { spentMicros, reservedMicros: byOthers };
+      const facts = { spentMicros, reservedMicros: byOthers, isUnknown };
       const refusal = reservationRefusal(limits, facts, costMicros, { localDay, nowMs: clockMs });
       if (refusal !== undefined) {
         this.giveBack({ ...terms, requestId });
@@ -216,14 +218,14 @@ export class MemoryLimitStore implements LimitStore {
     for (const { counter, amount, hasLedger } of charges) {
       const name = counterName(counter);
       // A settle without tokens does not create a counter.
-      const known = amount === 0 ? undefined : this.#openCounter(counter);
+      const known = amount === 0 ? undefined : this.#counters.open(counter);
       if (known !== undefined && !known.isPending(requestId) && this.#isNew(`${name}/${requestId}`)) {
         known.add(requestId, amount, hasLedger);
       }
     }
     if (ended) this.end(settlement);
     const totals = charges.map(({ counter, hasLedger, total }) => {
-      const known = this.#counter(counter);
+      const known = this.#counters.get(counter);
       return { total, counter, amount: known?.used ?? 0, isLoaded: known?.isLoaded === true || !hasLedger };
     });
     return settledTotals(totals);
@@ -242,7 +244,7 @@ export class MemoryLimitStore implements LimitStore {
 
   async pendingIds(counter: CounterName): Promise<readonly string[]> {
     const reserved = this.#reserved.open(counterName(counter)).ids;
-    const pending = this.#counter(counter)?.pendingIds ?? [];
+    const pending = this.#counters.get(counter)?.pendingIds ?? [];
     return [...pending, ...reserved].slice(0, maxPendingIds);
   }
 
@@ -254,12 +256,21 @@ export class MemoryLimitStore implements LimitStore {
       // Its edge may settle it later than the ledger learned of it.
       this.#settledIds.set(`${name}/${requestId}`, true);
     }
-    return this.#openCounter(counter).reload(total);
+    return this.#counters.open(counter).reload(total);
   }
 
   /** Sets a counter's total, whatever it was. */
   setTotal(counter: CounterName, total: number): void {
-    this.#openCounter(counter).set(total);
+    this.#counters.open(counter).set(total);
+  }
+
+  async raise(known: readonly KnownTotal[], wasLost = false): Promise<void> {
+    for (const { counter, total } of known) this.#counters.open(counter).raise(total, wasLost);
+  }
+
+  /** The totals that were loaded or set last, of these counters or of all. */
+  knownTotals(counters?: readonly CounterName[]): readonly KnownTotal[] {
+    return this.#counters.known(counters);
   }
 
   /** Adds requests that were admitted elsewhere, as long as there is room. */
@@ -307,28 +318,17 @@ export class MemoryLimitStore implements LimitStore {
   }
 
   #unloadedOf(subject: Subject, localDay: LocalDay): readonly CounterName[] {
-    return countersOf(subject, localDay).filter((counter) => !this.#counter(counter)?.isLoaded);
+    return countersOf(subject, localDay).filter((counter) => !this.#counters.get(counter)?.isLoaded);
   }
 
   /** What replicas that can't be asked may spend of a budget counts as reserved. */
-  #budgetOf(counter: CounterName, amountMicros: bigint, place: ReplicaPlace | undefined) {
-    const { used: spentMicros = 0, known = 0 } = this.#counter(counter) ?? {};
+  #budgetOf(counter: CounterName, amountMicros: bigint, asked: Shared & Pick<Subject, 'isLedgerAway'>) {
+    const { place, isLedgerAway } = asked;
+    const { used: spentMicros = 0, known = 0, isLoaded = false } = this.#counters.get(counter) ?? {};
     const leftMicros = Math.max(0, Number(amountMicros) - known);
     const othersMicros = place === undefined ? 0 : leftMicros - shareOf(leftMicros, place);
-    return { spentMicros, reservedMicros: othersMicros + this.#reserved.open(counterName(counter)).sum };
-  }
-
-  #counter(counter: CounterName): Counter | undefined {
-    return this.#counters.get(counterName(counter));
-  }
-
-  #openCounter(name: CounterName): Counter {
-    const known = this.#counter(name);
-    if (known !== undefined) return known;
-    const counter = new Counter(this.#options.maxPendingIds);
-    const ttl = Math.max(1, dayForgottenAtMs(name.span.lastDay) - this.#options.clock.nowMs());
-    this.#counters.set(counterName(name), counter, { ttl });
-    return counter;
+    const reservedMicros = othersMicros + this.#reserved.open(counterName(counter)).sum;
+    return { spentMicros, reservedMicros, isUnknown: isLedgerAway && !isLoaded };
   }
 
   /** Whether a request was not settled in the last two minutes. Marks it as settled. */

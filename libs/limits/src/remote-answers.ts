@@ -1,14 +1,15 @@
 import { CostKind, type LimitStatus } from '@gateway/proto/limiter/v1/limit_pb.js';
 import type { Check, Decision } from './decide.ts';
-import type { OwnAdmission, Reservation, RunningRequest, SettledTotals, Settlement } from './limit-store.ts';
-import { type CounterName, type Subject, subjectsOf } from './limited-key.ts';
+import type {
+  KnownTotal,
+  OwnAdmission,
+  Reservation,
+  RunningRequest,
+  SettledTotals,
+  Settlement,
+} from './limit-store.ts';
+import { counterName, type Subject, subjectsOf } from './limited-key.ts';
 import { budgetSpan, daySpan } from './span.ts';
-
-/** What a replica learns from answers of the remote, with which it continues in an outage. */
-export interface KnownTotal {
-  readonly counter: CounterName;
-  readonly total: number;
-}
 
 /** The totals that an answer shows. */
 export function totalsIn(check: Check, decision: Decision): readonly KnownTotal[] {
@@ -29,7 +30,8 @@ export function totalsAfter(settlement: Settlement, totals: SettledTotals): read
   const budget = group?.limits?.budget;
   const isCounted = settlement.limits === undefined || settlement.limits.tokensPerDay !== undefined;
   const ofGroup = { key: group?.key ?? '' };
-  return [
+  const unloaded = new Set(totals.unloaded?.map(counterName));
+  const known: readonly KnownTotal[] = [
     ...(isLoaded && isCounted
       ? [{ counter: { key, groupKey: group?.key, span: daySpan(localDay) }, total: usedTokens }]
       : []),
@@ -40,6 +42,7 @@ export function totalsAfter(settlement: Settlement, totals: SettledTotals): read
       ? []
       : [{ counter: { ...ofGroup, span: budgetSpan(budget.period, localDay) }, total: groupSpentMicros }]),
   ];
+  return known.filter(({ counter }) => !unloaded.has(counterName(counter)));
 }
 
 /** The slots that an admitted request took. */

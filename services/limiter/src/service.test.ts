@@ -179,7 +179,7 @@ describe('the limiter service', () => {
       await limiter.peek(valid);
       expect(getDayTotal).toHaveBeenCalledExactlyOnceWith(
         { tokenId: '1', localDay: today, requestIds: [] },
-        { timeoutMs: 500 },
+        { timeoutMs: 10_000 },
       );
     });
 

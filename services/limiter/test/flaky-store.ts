@@ -64,6 +64,10 @@ export class FlakyStore implements LimitStore {
     return this.#unlessAway(() => this.#server.memory.reload(...parameters));
   }
 
+  raise(...parameters: Parameters<LimitStore['raise']>) {
+    return this.#unlessAway(() => this.#server.memory.raise(...parameters));
+  }
+
   heartbeat(beat: Heartbeat) {
     return this.#unlessAway(async () => {
       if (beat.admissions.length > 0) await this.beforeRecording();

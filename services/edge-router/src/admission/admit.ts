@@ -105,6 +105,10 @@ export function refusalError(
 ): GatewayError {
   const [name, text] = refusals[limit];
   const retryAtMs = shownInstant(retryAfterMs, retryAt, call);
+  if (limit === LimitName.BUDGET && budget === undefined) {
+    const unknown = "What the token's group has spent of its budget can't be read at the moment. Try again soon.";
+    return new GatewayError('rate_limit_exceeded', unknown, { limit: name, retryAfterMs, retryAtMs });
+  }
   const message = budget === undefined ? text : `${text} ${budgetText(budget, prices.currency)}`;
   return new GatewayError('rate_limit_exceeded', message, { limit: name, retryAfterMs, retryAtMs });
 }
@@ -244,7 +248,7 @@ export type CreateLimiter = (edge: {
 export function plainLimiter(limiter: Omit<LimiterClient, 'heartbeat'>): CreateLimiter {
   const calls = limiterCalls(limiter);
   return ({ events }) => ({
-    admit: (check) => limiter.admit(check),
+    admit: (check) => limiter.admit({ ...check, knownTotals: [] }),
     peek: async (terms) => (await limiter.peek(terms)).status,
     async charge(settlement) {
       try {

@@ -1,7 +1,9 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type {
+  Check,
   GroupedTerms,
   KeyLimits,
+  KnownTotal,
   OwnAdmission,
   Reservation,
   RunningRequest,
@@ -10,6 +12,7 @@ import type {
 } from '@gateway/limits';
 import { BudgetPeriod, type LimitsSchema, type Refusal } from '@gateway/proto/limiter/v1/limit_pb.js';
 import type {
+  KnownTotalSchema,
   LimiterService,
   OwnAdmissionSchema,
   ReserveRequestSchema,
@@ -49,6 +52,12 @@ export function ownAdmission({ key, groupKey = '', requestId, ageMs, isReturned 
   >;
 }
 
+export function knownTotal({ counter: { groupKey, span }, total }: KnownTotal, { group }: Pick<Check, 'group'>) {
+  const { period = BudgetPeriod.UNSPECIFIED, firstDay } = span;
+  const ofGroup = group !== undefined && groupKey === undefined;
+  return { ofGroup, period, firstDay, total: BigInt(total) } satisfies MessageInitShape<typeof KnownTotalSchema>;
+}
+
 /** The most running requests that one call may renew. */
 const mostInOneCall = 1_000;
 
@@ -64,9 +73,10 @@ function settleRequest(settlement: Settlement): MessageInitShape<typeof SettleRe
   };
 }
 
-function totalsIn({ group }: Settlement, { usedTokens, groupUsedTokens, groupSpentMicros }: SettleResponse) {
-  const totals = { usedTokens: Number(usedTokens), isLoaded: true };
-  if (group === undefined) return totals;
+function totalsIn({ group }: Settlement, settled: SettleResponse) {
+  const { usedTokens, groupUsedTokens, groupSpentMicros, totalsUnknown } = settled;
+  const totals = { usedTokens: Number(usedTokens), isLoaded: !totalsUnknown };
+  if (group === undefined || totalsUnknown) return totals;
   return { ...totals, groupUsedTokens: Number(groupUsedTokens), groupSpentMicros: Number(groupSpentMicros) };
 }
 

@@ -1,20 +1,22 @@
 import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
 import {
   type Check,
+  countersOf,
   type Decision,
   FallbackLimits,
   type FallbackOptions,
   type RemoteLimits,
   type RunningRequest,
   type Settlement,
+  subjectsOf,
 } from '@gateway/limits';
 import { CostKind, type LimitStatus } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { RpcError } from '@gateway/rpc';
-import { sleep } from '@gateway/time';
+import { type Clock, localDayOf, sleep } from '@gateway/time';
 import type { RequestEvents } from '../events.ts';
 import { lateCall } from '../patience.ts';
 import type { CreateLimiter, EdgeLimiter } from './admit.ts';
-import { type LimiterClient, limiterCalls, ownAdmission } from './limiter-messages.ts';
+import { knownTotal, type LimiterClient, limiterCalls, ownAdmission } from './limiter-messages.ts';
 
 /** A limiter in another process. */
 export function outageTolerant(limiter: LimiterClient): CreateLimiter {
@@ -39,6 +41,7 @@ export interface OutageTolerantLimiterOptions extends Pick<FallbackOptions, 'clo
 export class OutageTolerantLimiter extends FallbackLimits implements EdgeLimiter {
   readonly #events: OutageTolerantLimiterOptions['events'];
   readonly #patienceMs: number;
+  readonly #clock: Clock;
 
   constructor({ limiter, events, patienceMs, ...options }: OutageTolerantLimiterOptions) {
     super({
@@ -62,9 +65,13 @@ export class OutageTolerantLimiter extends FallbackLimits implements EdgeLimiter
     });
     this.#events = events;
     this.#patienceMs = patienceMs;
+    this.#clock = options.clock;
   }
 
-  override async admit(check: Check): Promise<Decision> {
+  override async admit(terms: Check): Promise<Decision> {
+    const localDay = localDayOf(this.#clock.nowMs());
+    const counters = subjectsOf(terms).flatMap((subject) => countersOf(subject, localDay));
+    const check = { ...terms, knownTotals: this.local.knownTotals(counters) };
     try {
       return await super.admit(check);
     } catch (thrown) {
@@ -105,7 +112,8 @@ function remoteLimits(limiter: LimiterClient): RemoteLimits {
   return {
     async admit(check) {
       if (check.requestId === '') return limiter.peek(check, lateCall);
-      return repeated(() => limiter.admit(check, lateCall));
+      const knownTotals = (check.knownTotals ?? []).map((known) => knownTotal(known, check));
+      return repeated(() => limiter.admit({ ...check, knownTotals }, lateCall));
     },
     reserve: (reservation) => repeated(() => calls.reserve(reservation, lateCall)),
     settle: (settlement) => calls.settle(settlement, lateCall),

@@ -7,11 +7,12 @@ import {
   type LimitStore,
   maxPendingIds,
   type ReloadedCounter,
+  withLedgerAway,
 } from '@gateway/limits';
 import type { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import type { Client } from '@gateway/rpc';
 import type { Logger } from '@gateway/telemetry';
-import { type Clock, cancelTimer, monotonicMs, startInterval, type Timer } from '@gateway/time';
+import { type Clock, cancelTimer, monotonicMs, startInterval, startTimer, type Timer } from '@gateway/time';
 import { LRUCache } from 'lru-cache';
 import { type LimiterMetrics, reasonOf } from '../metrics.ts';
 
@@ -40,6 +41,7 @@ export interface CounterTotalsParts {
 export class CounterTotals implements Disposable {
   readonly #parts: CounterTotalsParts;
   readonly #counters: LRUCache<string, CounterInUse>;
+  /** For each counter that is being loaded: its total, or nothing if that takes too long. */
   readonly #loading = new Map<string, Promise<ReloadedCounter | undefined>>();
   /**
    * Set while the ledger fails: when to try it again. Requests continue without the ledger, because
@@ -78,8 +80,9 @@ export class CounterTotals implements Disposable {
   }
 
   /**
-   * Asks a question that may need totals. Those that are missing are loaded first; if that fails,
-   * the counters of that key start at zero.
+   * Asks a question that may need totals. Those that are missing are loaded first. If the ledger does
+   * not answer, a counter continues from the last total that this limiter or the caller knows. If
+   * there is none, tokens are counted from zero, and a budget refuses.
    */
   async ask(check: Check, question: (check: Check) => Promise<Decision>): Promise<Decision> {
     let asked: Check = this.covered(check);
@@ -88,26 +91,52 @@ export class CounterTotals implements Disposable {
       const decision = await question(asked);
       const { unloaded = [] } = decision;
       if (unloaded.length === 0) return decision;
-      const loaded = await Promise.all(unloaded.map((counter) => this.load(counter)));
-      const failed = new Set(unloaded.filter((_, index) => loaded[index] === undefined).map(({ key }) => key));
-      asked = withoutLedger(asked, failed);
+      const found = await Promise.all(unloaded.map((counter) => this.#find(counter, check)));
+      const lost = unloaded.filter((_, index) => !found[index]);
+      if (lost.length > 0) asked = withLedgerAway(asked, new Set(lost.map(({ key }) => key)));
     }
     throw new Error('the local day changed during every attempt');
   }
 
   /**
-   * Loads a total that a counter lacks, once for all concurrent callers. Undefined when it is not
-   * available now.
+   * Loads a total that a counter lacks, once for all callers. Undefined when it is not available
+   * now: an answer that comes later is used by then.
    */
   load(counter: CounterName): Promise<ReloadedCounter | undefined> {
     const name = counterName(counter);
     const running = this.#loading.get(name);
     if (running !== undefined) return running;
-    const loading = this.reload(counter, { timeoutMs: 500 }).finally(() => this.#loading.delete(name));
+    const answer = this.reload(counter, { timeoutMs: 10_000, tentativeMs: patienceMs / 2 });
+    const loading = this.#inTime(answer);
     this.#loading.set(name, loading);
+    answer.catch(() => undefined).finally(() => this.#loading.delete(name));
     // Usage that was on its way to the ledger at this moment is found soon after.
     this.#reloadOften(counter);
     return loading;
+  }
+
+  /** Undefined if the answer takes so long that requests should not wait for it. */
+  async #inTime(answer: Promise<ReloadedCounter | undefined>): Promise<ReloadedCounter | undefined> {
+    const late = Promise.withResolvers<undefined>();
+    const timer = startTimer(() => {
+      this.#noteFailure('the ledger does not answer in time');
+      late.resolve(undefined);
+    }, patienceMs).unref();
+    return Promise.race([answer, late.promise]).finally(() => cancelTimer(timer));
+  }
+
+  /** Whether a counter that lacks its total has one now. */
+  async #find(counter: CounterName, { knownTotals = [] }: Check): Promise<boolean> {
+    const { store, metrics } = this.#parts;
+    if ((await this.load(counter)) !== undefined) return true;
+    const name = counterName(counter);
+    const ofCaller = knownTotals.filter((known) => counterName(known.counter) === name).map(({ total }) => total);
+    const known = [store.knownTotal?.(counter), ...ofCaller].filter((total) => total !== undefined);
+    const isMoney = counter.span.unit === 'micros';
+    metrics.missingTotals.inc({ continued: known.length > 0 ? 'last_known' : isMoney ? 'refused' : 'from_zero' });
+    if (known.length === 0) return false;
+    await store.raise([{ counter, total: Math.max(...known) }], true);
+    return true;
   }
 
   /** Called when a counter is read or increased. */
@@ -137,8 +166,8 @@ export class CounterTotals implements Disposable {
     counter: CounterName,
     options: Omit<ReloadOptions, 'isTentative'> = {},
   ): Promise<ReloadedCounter | undefined> {
-    const { timeoutMs = 5_000, force = false } = options;
-    const againUntilMs = monotonicMs() + timeoutMs / 2;
+    const { timeoutMs = 5_000, tentativeMs = timeoutMs / 2, force = false } = options;
+    const againUntilMs = monotonicMs() + tentativeMs;
     const first = await this.#compare(counter, { ...options, isTentative: true });
     let last = first;
     // The total may or may not include requests that settled while the ledger was read. If the
@@ -233,7 +262,6 @@ export class CounterTotals implements Disposable {
   }
 
   async #read(counter: CounterName, requestIds: readonly string[], timeoutMs: number) {
-    const { clock, metrics, logger } = this.#parts;
     try {
       const total = await this.#totalOf(counter, [...requestIds], timeoutMs);
       this.#retryAtMs = undefined;
@@ -241,11 +269,16 @@ export class CounterTotals implements Disposable {
       const included = new Set(total.includedIds);
       return { ...total, missingIds: requestIds.filter((id) => !included.has(id)) };
     } catch (thrown) {
-      this.#retryAtMs = clock.nowMs() + retryAfterMs;
-      metrics.loadFailures.inc();
-      logger.warn({ reason: reasonOf(thrown) }, 'a total could not be loaded; counting from zero');
+      this.#noteFailure(reasonOf(thrown));
       return undefined;
     }
+  }
+
+  #noteFailure(reason: string): void {
+    const { clock, metrics, logger } = this.#parts;
+    this.#retryAtMs = clock.nowMs() + retryAfterMs;
+    metrics.loadFailures.inc();
+    logger.warn({ reason }, 'a total could not be loaded; counting from the last one that is known');
   }
 
   async #totalOf({ key, span }: CounterName, requestIds: string[], timeoutMs: number) {
@@ -269,20 +302,15 @@ const soonMs = 3_000;
 
 const retryAfterMs = 1_000;
 
-/** The check without a ledger for these keys. */
-function withoutLedger(check: Check, keys: ReadonlySet<string>): Check {
-  const { key, group } = check;
-  return {
-    ...check,
-    hasLedger: check.hasLedger === true && !keys.has(key),
-    group: group && { ...group, hasLedger: group.hasLedger === true && !keys.has(group.key) },
-  };
-}
+/** How long requests wait for the ledger. */
+const patienceMs = 500;
 
 interface ReloadOptions {
   /** The time for which other limiters need not reload the counter. */
   readonly pauseMs?: number;
   readonly timeoutMs?: number;
+  /** For how long an uncertain total is read again. */
+  readonly tentativeMs?: number;
   /** Load the total even if it is lower than an earlier one. */
   readonly force?: boolean;
   /** Another attempt will follow, so a counter without a total does not get an uncertain one. */

@@ -35,6 +35,7 @@ import {
   readAmount,
   readGroup,
   readKey,
+  readKnown,
   readLimits,
   readLocalDay,
   readOpenDay,
@@ -60,7 +61,8 @@ async function admit(limiter: Limiter, request: AdmitRequest, caller: Caller | u
   const key = readKey(request.key, caller);
   checkText('request_id', requestId, 100);
   checkCostKind(costKind);
-  return decide(limiter, { ...termsOf(request, key, caller), requestId, costKind });
+  const terms = termsOf(request, key, caller);
+  return decide(limiter, { ...terms, requestId, costKind, knownTotals: request.knownTotals.map(readKnown(terms)) });
 }
 
 /** Reads all limits and changes nothing. */
@@ -110,7 +112,11 @@ const refusedBy: Readonly<Record<LimitName, string>> = {
 };
 
 /** Reserves what a request can cost. */
-async function reserve({ store, clock, metrics }: Limiter, request: ReserveRequest, caller: Caller | undefined) {
+async function reserve(
+  { store, totals, clock, metrics }: Limiter,
+  request: ReserveRequest,
+  caller: Caller | undefined,
+) {
   const { requestId } = request;
   const key = readKey(request.key, caller);
   checkText('request_id', requestId, 100);
@@ -118,7 +124,7 @@ async function reserve({ store, clock, metrics }: Limiter, request: ReserveReque
   const costMicros = readAmount('cost_micros', request.costMicros);
   const terms = termsOf(request, key, caller);
   if (isOver) return {};
-  const refusal = await store.reserve({ ...terms, requestId, localDay, costMicros });
+  const refusal = await store.reserve({ ...totals.covered(terms), requestId, localDay, costMicros });
   if (refusal !== undefined) metrics.decisions.inc({ decision: refusedBy[refusal.limit] });
   return { refusal };
 }
@@ -150,6 +156,7 @@ async function settle({ store, totals, clock }: Limiter, request: SettleRequest,
     usedTokens: BigInt(loaded?.usedTokensAfter ?? total.usedTokens),
     groupUsedTokens: BigInt(total.groupUsedTokens ?? 0),
     groupSpentMicros: BigInt(total.groupSpentMicros ?? 0),
+    totalsUnknown: total.isLoaded ? total.unloaded !== undefined : loaded === undefined,
   };
 }
 

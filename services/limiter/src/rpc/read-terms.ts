@@ -1,7 +1,15 @@
 import { GatewayError } from '@gateway/errors';
-import { dayForgottenAtMs, type KeyLimits, type LimitedTerms } from '@gateway/limits';
+import {
+  budgetSpan,
+  dayForgottenAtMs,
+  daySpan,
+  type GroupedTerms,
+  type KeyLimits,
+  type KnownTotal,
+  type LimitedTerms,
+} from '@gateway/limits';
 import { BudgetPeriod, CostKind } from '@gateway/proto/limiter/v1/limit_pb.js';
-import type { LimitedGroup } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import type { KnownTotal as KnownTotalMessage, LimitedGroup } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import type { Caller } from '@gateway/rpc';
 import { addLocalDays, isLocalDay, type LocalDay, localDayOf } from '@gateway/time';
 import { countedKey } from './caller-keys.ts';
@@ -35,6 +43,16 @@ export function readLimits(name: string, limits: KeyLimits | undefined, key = ''
 export function readPeriod(name: string, period: BudgetPeriod): BudgetPeriod {
   if (period in BudgetPeriod && period !== BudgetPeriod.UNSPECIFIED) return period;
   throw new GatewayError('invalid_request', `${name} must be a day, a week or a month.`);
+}
+
+/** A total that the caller saw last, of the key or of its group. */
+export function readKnown({ key, group }: Pick<GroupedTerms, 'key' | 'group'>) {
+  return ({ ofGroup, period, firstDay, total }: KnownTotalMessage): KnownTotal => {
+    const day = readLocalDay(firstDay);
+    const span = period === BudgetPeriod.UNSPECIFIED ? daySpan(day) : budgetSpan(readPeriod('period', period), day);
+    const subject = ofGroup ? { key: group?.key ?? '' } : { key, groupKey: group?.key };
+    return { counter: { ...subject, span }, total: readAmount('total', total) };
+  };
 }
 
 export function checkText(name: string, text: string, maxBytes: number): void {

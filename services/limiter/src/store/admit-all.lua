@@ -4,7 +4,8 @@
 -- ARGV: start and end of the local day in the caller's keys, time of a test, request id ('' to read),
 --   '1' when all limits can refuse and not only requests per minute, then for the key and its group:
 --   requests per minute, tokens per day, requests at a time, amount of the budget (each '' for no
---   limit), '1' when the ledger's totals must be loaded.
+--   limit), '1' when the ledger's totals must be loaded, '2' when the ledger does not answer: then a
+--   budget without a total refuses.
 -- Returns kind, then for the key and its group: what is not loaded (1 the day, 2 the budget, 3 both),
 --   now, entries, newest, freeing, used tokens, places, spent and reserved money. Kind: 1 totals
 --   unknown, 2 admitted, 3 refused. A missing time is -1. On another day it returns only {now}.
@@ -24,18 +25,19 @@ for n = 0, (#KEYS - 1) / 6 - 1 do
     places = tonumber(ARGV[term + 3]), unloaded = 0, now = clock, count = 0, newest = -1, freeing = -1,
     used = 0, running = 0, spent = 0, reserved = 0,
   }
-  local tokens, budget, has_ledger = tonumber(ARGV[term + 2]), tonumber(ARGV[term + 4]), ARGV[term + 5] == '1'
+  local tokens, budget, ledger = tonumber(ARGV[term + 2]), tonumber(ARGV[term + 4]), ARGV[term + 5]
   local base
   if tokens then
     one.used, base = day_tokens(KEYS[key + 2])
-    one.unloaded = has_ledger and not base and 1 or 0
+    one.unloaded = ledger == '1' and not base and 1 or 0
     has_room = has_room and not (is_budgeted and one.used >= tokens)
   end
   if budget then
     one.spent, base = day_tokens(KEYS[key + 4])
-    one.unloaded = one.unloaded + (has_ledger and not base and 2 or 0)
+    local is_unknown = ledger == '2' and not base
+    one.unloaded = one.unloaded + (ledger ~= '0' and not base and 2 or 0)
     one.reserved = reserved_micros(KEYS[key + 5], KEYS[key + 6], clock)
-    has_room = has_room and not (is_budgeted and one.spent + one.reserved >= budget)
+    has_room = has_room and not (is_budgeted and (is_unknown or one.spent + one.reserved >= budget))
   end
   one.running = places_taken(one.places_key, clock)
   is_known = is_known or redis.call('ZSCORE', one.places_key, request_id)
@@ -47,7 +49,7 @@ for n = 0, (#KEYS - 1) / 6 - 1 do
     is_known = is_known or redis.call('ZSCORE', one.window_key, request_id)
     has_room = has_room and one.count < one.limit
   end
-  is_loaded = is_loaded and one.unloaded == 0
+  is_loaded = is_loaded and (one.unloaded == 0 or ledger == '2')
   subjects[n + 1] = one
 end
 

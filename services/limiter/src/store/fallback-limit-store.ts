@@ -3,6 +3,7 @@ import type { ServiceRuntime } from '@gateway/lifecycle';
 import {
   type CounterName,
   FallbackLimits,
+  type KnownTotal,
   type LedgerTotal,
   type LimitStore,
   type ReloadedCounter,
@@ -74,6 +75,18 @@ export class FallbackLimitStore extends FallbackLimits<LimitStore> implements Li
 
   onLateSettle(listener: (settlement: Settlement) => void): void {
     this.#onLateSettle = listener;
+  }
+
+  raise(known: readonly KnownTotal[], wasLost = false): Promise<void> {
+    return this.ask(
+      () => this.local.raise(known, wasLost),
+      () => this.remote.raise(known, wasLost),
+    );
+  }
+
+  /** A total that this limiter saw is the base if Redis has lost it and the ledger does not answer. */
+  knownTotal(counter: CounterName): number | undefined {
+    return this.local.knownTotals([counter])[0]?.total;
   }
 
   /**

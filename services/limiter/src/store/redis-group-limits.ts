@@ -63,7 +63,10 @@ export class RedisGroupLimits {
       const { counter, reserved, reservedUntil } = counterKeys(budgetOf(subject, localDay));
       return [counter, reserved, reservedUntil];
     });
-    const amounts = limited.map(({ limits }) => String(limits?.budget?.amountMicros));
+    const amounts = limited.flatMap(({ limits, hasLedger, isLedgerAway }) => [
+      String(limits?.budget?.amountMicros),
+      hasLedger || isLedgerAway ? 1 : 0,
+    ]);
     const given = [requestId, costMicros, this.#scripts.testTime, ...amounts];
     const keys = [redisKeys(groupOf(terms)).ended, ...slots, ...budgets];
     const [nowMs = 0, refusedBy = 0, spentMicros = 0, reservedMicros = 0] = await this.#scripts.run(
@@ -72,7 +75,7 @@ export class RedisGroupLimits {
       given,
     );
     if (refusedBy === 0) return undefined;
-    const facts = { spentMicros, reservedMicros };
+    const facts = { spentMicros, reservedMicros, isUnknown: spentMicros < 0 };
     return reservationRefusal(limited[refusedBy - 1]?.limits, facts, costMicros, { localDay, nowMs });
   }
 
@@ -137,10 +140,11 @@ function budgetOf({ key, groupKey, limits }: Subject, localDay: LocalDay): Count
   return { key, groupKey, span: budgetSpan(limits?.budget?.period ?? BudgetPeriod.MONTH, localDay) };
 }
 
-function limitsOf({ limits = {}, hasLedger }: Subject): readonly (string | number)[] {
+function limitsOf({ limits = {}, hasLedger, isLedgerAway }: Subject): readonly (string | number)[] {
   const { requestsPerMinute = '', tokensPerDay, concurrentRequests = '', budget } = limits;
   const amount = budget?.amountMicros.toString() ?? '';
-  return [requestsPerMinute, tokensPerDay?.toString() ?? '', concurrentRequests, amount, hasLedger ? 1 : 0];
+  const ledger = isLedgerAway ? 2 : hasLedger ? 1 : 0;
+  return [requestsPerMinute, tokensPerDay?.toString() ?? '', concurrentRequests, amount, ledger];
 }
 
 /** What the script found unloaded: 1 the day, 2 the budget, 3 both. */
@@ -151,10 +155,17 @@ function unloadedOf(subject: Subject, found: number, localDay: LocalDay): readon
 }
 
 function factsFrom(state: readonly number[], localDay: LocalDay): KeyFacts {
-  const [, nowMs = 0, count = 0, newest, freeing, usedTokens = 0, running = 0, ...budget] = state;
+  const [unloaded = 0, nowMs = 0, count = 0, newest, freeing, usedTokens = 0, running = 0, ...budget] = state;
   const [spentMicros = 0, reservedMicros = 0] = budget;
   const requests = { count, newestMs: instantOf(newest), freeingMs: instantOf(freeing) };
-  return { nowMs, localDay, requests, usedTokens, running, budget: { spentMicros, reservedMicros } };
+  return {
+    nowMs,
+    localDay,
+    requests,
+    usedTokens,
+    running,
+    budget: { spentMicros, reservedMicros, isUnknown: unloaded >= 2 },
+  };
 }
 
 /** A script's instant or number that may be missing. */

@@ -7,6 +7,7 @@ import {
   decisionOf,
   type Heartbeat,
   isPlain,
+  type KnownTotal,
   type LedgerTotal,
   type LimitStore,
   maxPendingIds,
@@ -162,6 +163,14 @@ export class RedisLimitStore implements LimitStore, AsyncDisposable {
     return { usedTokensBefore: instantOf(before), usedTokensAfter, pendingTokens, unaskedTokens };
   }
 
+  async raise(known: readonly KnownTotal[], wasLost = false): Promise<void> {
+    const raise = ({ counter, total }: KnownTotal) => {
+      const terms = [total, ...this.#lifetimeOf(counter.span.lastDay), wasLost ? 1 : 0];
+      return this.#scripts.run('raise', [counterKeys(counter).counter], terms);
+    };
+    await Promise.all(known.map(raise));
+  }
+
   async heartbeat({ group, replicaId, admissions, lastAnsweredAtMs }: Heartbeat): Promise<ReplicaPlace> {
     const record = (ofKey: readonly OwnAdmission[]) => {
       const windows = ofKey
@@ -227,10 +236,22 @@ interface Batch {
   readonly decisions: Promise<readonly Decision[]>;
 }
 
-function termsOf({ requestId, limits, costKind, hasLedger }: Check): readonly (string | number)[] {
+function termsOf({
+  requestId,
+  limits,
+  costKind,
+  hasLedger = false,
+  isLedgerAway = false,
+}: Check): readonly (string | number)[] {
   const { requestsPerMinute = '', tokensPerDay } = limits ?? {};
   const isBudgeted = costKind !== CostKind.REQUEST_ONLY;
-  return [requestId, requestsPerMinute, tokensPerDay?.toString() ?? '', isBudgeted ? 1 : 0, hasLedger ? 1 : 0];
+  return [
+    requestId,
+    requestsPerMinute,
+    tokensPerDay?.toString() ?? '',
+    isBudgeted ? 1 : 0,
+    hasLedger && !isLedgerAway ? 1 : 0,
+  ];
 }
 
 /** Kinds: 1 total unknown, 2 admitted, 3 refused. */

@@ -24,6 +24,7 @@ const files = {
   reserve: new URL('./reserve.lua', import.meta.url),
   'settle-all': new URL('./settle-all.lua', import.meta.url),
   renew: new URL('./renew.lua', import.meta.url),
+  raise: new URL('./raise.lua', import.meta.url),
 } as const;
 
 /** All keys of one call share a hash tag, so that a cluster accepts each script. */
@@ -37,6 +38,7 @@ const scripts = {
   reserve: readScript('running', 'returned', 'reserve'),
   settleAll: readScript('running', 'settled', 'settle-all'),
   renew: readScript('running', 'renew'),
+  raise: readScript('raise'),
 };
 
 /** Runs the limiter's scripts in Redis. */

@@ -114,6 +114,14 @@ export declare type AdmitRequest = Message<"gateway.limiter.v1.AdmitRequest"> & 
    * @generated from field: gateway.limiter.v1.LimitedGroup group = 5;
    */
   group?: LimitedGroup | undefined;
+
+  /**
+   * What the caller saw last of the counters. If the store has lost one, and the ledger does not
+   * answer, the counter continues from there. Absent: the caller knows nothing.
+   *
+   * @generated from field: repeated gateway.limiter.v1.KnownTotal known_totals = 6;
+   */
+  knownTotals: KnownTotal[];
 };
 
 /**
@@ -121,6 +129,47 @@ export declare type AdmitRequest = Message<"gateway.limiter.v1.AdmitRequest"> & 
  * Use `create(AdmitRequestSchema)` to create a new message.
  */
 export declare const AdmitRequestSchema: GenMessage<AdmitRequest>;
+
+/**
+ * The total of a counter, as an answer showed it.
+ *
+ * @generated from message gateway.limiter.v1.KnownTotal
+ */
+export declare type KnownTotal = Message<"gateway.limiter.v1.KnownTotal"> & {
+  /**
+   * Of the group; otherwise of the key.
+   *
+   * @generated from field: bool of_group = 1;
+   */
+  ofGroup: boolean;
+
+  /**
+   * Of a budget. Unspecified: of the tokens of a day.
+   *
+   * @generated from field: gateway.limiter.v1.BudgetPeriod period = 2;
+   */
+  period: BudgetPeriod;
+
+  /**
+   * The first local day of the period.
+   *
+   * @generated from field: string first_day = 3;
+   */
+  firstDay: string;
+
+  /**
+   * Tokens, or millionths of the currency.
+   *
+   * @generated from field: int64 total = 4;
+   */
+  total: bigint;
+};
+
+/**
+ * Describes the message gateway.limiter.v1.KnownTotal.
+ * Use `create(KnownTotalSchema)` to create a new message.
+ */
+export declare const KnownTotalSchema: GenMessage<KnownTotal>;
 
 /**
  * A group of keys that share limits.
@@ -431,6 +480,14 @@ export declare type SettleResponse = Message<"gateway.limiter.v1.SettleResponse"
    * @generated from field: int64 group_spent_micros = 3;
    */
   groupSpentMicros: bigint;
+
+  /**
+   * The store has lost a total, and the ledger does not answer yet: a value above may count only what
+   * was settled since.
+   *
+   * @generated from field: bool totals_unknown = 4;
+   */
+  totalsUnknown: boolean;
 };
 
 /**
