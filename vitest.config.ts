@@ -26,11 +26,12 @@ if (inMemory !== undefined) process.env.TMPDIR = inMemory;
 
 const { workers, ...patience } = await openRoom();
 
-/**
- * Tests that judge what each of hundreds of clients got: processes that wait for a processor decide
- * alone, as in an outage.
- */
-const crowds = ['test-e2e/faults/limit-window.test.ts', 'test-e2e/faults/group-budget.test.ts'];
+/** Tests with hundreds of clients, or with programs that only use the processor. */
+const crowds = [
+  'test-e2e/faults/limit-window.test.ts',
+  'test-e2e/faults/group-budget.test.ts',
+  'test-e2e/faults/overload.test.ts',
+];
 
 const besideEachOther = {
   // Imports are loaded once per worker. This saves half of the processor time of unit tests, and a
