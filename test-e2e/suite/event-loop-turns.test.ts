@@ -108,6 +108,52 @@ it('the event loop turns while reasoning is left out that an account can’t rea
   }
 });
 
+const responsesDelta = 'data: {"type":"response.output_text.delta","output_index":0,"delta":"a"}\n\n';
+const messagesDelta = event('content_block_delta', '"index":0,"delta":{"type":"text_delta","text":"a"}');
+
+describe.each(['gpt-turns', 'claude-turns'])('the event loop turns while an answer of %s is read', (model) => {
+  const [relayed] = model === 'gpt-turns' ? [endpoints[3]] : [endpoints[1]];
+  const ask = async () => {
+    for (const stream of [true, false]) {
+      const messages = [{ role: 'user', content: 'hi' }];
+      const body = JSON.stringify({ model, max_tokens: 10, stream, messages, input: messages });
+      for (const endpoint of [endpoints[0], relayed]) await post(endpoint, body);
+    }
+  };
+
+  it.each([
+    ['many empty lines', '\n'],
+    ['many comments', ':\n\n'],
+    ['many empty events', 'data:\n\n'],
+    ['many events of nothing', 'data:{}\n\n'],
+    ['many pings', 'event: ping\ndata: {"type":"ping"}\n\n'],
+    ['many deltas', responsesDelta],
+    ['many small blocks', messagesDelta],
+    ['one line without an end', 'x'],
+  ])('that has %s', async (_what, piece) => {
+    answer = (request, response) => {
+      response.setHeader('content-type', 'text/event-stream');
+      const events = request.url?.endsWith('/responses') ? responsesEvents('"hi"') : messagesEvents('"hi"');
+      const [first = '', ...rest] = events.split(/(?<=\n\n)/);
+      response.write(first);
+      for (let sent = 0; sent < 2 * MiB; sent += 64 * 1024) response.write(piece.repeat((64 * 1024) / piece.length));
+      response.end(`\n\n${rest.join('')}`);
+    };
+    await expectShortTurns(ask);
+  });
+
+  it.each(Object.keys(hostileValues))('that is one object with %s', async (name) => {
+    const value = hostileValues[name]?.(20 * MiB) ?? '';
+    const members = `"id":"m","type":"message","object":"response","status":"completed","output":[]`;
+    const usage = '"usage":{"input_tokens":1,"output_tokens":1}';
+    answer = (_request, response) => {
+      response.setHeader('content-type', 'application/json');
+      response.end(`{${members},"content":[{"type":"text","text":"hi"},{"x":${value}}],${usage}}`);
+    };
+    await expectShortTurns(ask);
+  });
+});
+
 /** Bodies with a value in each place that something reads. */
 function bodiesAround({ path, model }: Endpoint, value: string): readonly string[] {
   const list = value.startsWith('[') ? value : `[${value}]`;

@@ -68,7 +68,6 @@ export abstract class ChatAnswerReader extends EventStreamReader implements Answ
   /** The bytes of an answer that is one JSON object; undefined while it may be a stream. */
   #object: Uint8Array[] | undefined;
   #objectBytes = 0;
-  readonly #maxObjectBytes: number;
   #hasBegun = false;
   finishReason: FinishReason | undefined;
   answeringModel: string | undefined;
@@ -77,7 +76,6 @@ export abstract class ChatAnswerReader extends EventStreamReader implements Answ
   constructor(answer: ChatAnswer, { maxEventBytes, maxAnswerBytes }: ChatEventBounds) {
     super(maxEventBytes + maxAnswerBytes);
     this.answer = answer;
-    this.#maxObjectBytes = maxEventBytes + maxAnswerBytes;
   }
 
   override get pendingBytes(): number {
@@ -90,7 +88,7 @@ export abstract class ChatAnswerReader extends EventStreamReader implements Answ
     if (this.result !== undefined) return;
     this.#object.push(bytes);
     this.#objectBytes += bytes.length;
-    if (this.#objectBytes > this.#maxObjectBytes) this.onOverflow();
+    if (this.#objectBytes > maxObjectBytes) this.onOverflow();
   }
 
   override end(): void {
@@ -165,6 +163,8 @@ export abstract class ChatAnswerReader extends EventStreamReader implements Answ
   }
 }
 
+/** Far more than a chat answer has; it is parsed at once. */
+const maxObjectBytes = 4 * 1024 * 1024;
 const openBrace = 0x7b;
 const blanks: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d]);
 

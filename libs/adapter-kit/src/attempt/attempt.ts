@@ -6,6 +6,7 @@ import { unexpectedAnswerCause } from '../failure/failure-cause.ts';
 import type { AttemptFailure, PreparedCall, QuotaWindow } from '../format-definition.ts';
 import { toWindow, withLaterQuotas } from '../quotas.ts';
 import { UpstreamError, type UpstreamHead } from '../upstream/upstream-exchange.ts';
+import { AnswerTurns } from './answer-turns.ts';
 import {
   answerToPassOn,
   brokenAnswer,
@@ -92,6 +93,7 @@ class Attempt implements Disposable {
   #opened: SuccessfulAnswer | undefined;
   #hasBegun = false;
   #receivedBytes = 0;
+  readonly #turns = new AnswerTurns();
   #quotas: readonly QuotaWindow[] = [];
   #amended = '';
   #result: AttemptResult | undefined;
@@ -140,7 +142,7 @@ class Attempt implements Disposable {
     const { answer } = this.#call;
     try {
       const chunks = await this.#opened?.exchange.read();
-      this.#push(chunks);
+      await this.#push(chunks);
       const { result } = answer;
       if (answer.hasContent && !this.#frames.hasHead && isEventStream(answer.head)) this.#calls.onContent();
       if (result?.kind === 'failed' && !result.isRelayed) return this.#forRequest(result.failure);
@@ -261,11 +263,11 @@ class Attempt implements Disposable {
   }
 
   /** What the reader throws does not matter once it has a result. */
-  #push(chunks: readonly Uint8Array[] | undefined): void {
+  async #push(chunks: readonly Uint8Array[] | undefined): Promise<void> {
     const { answer } = this.#call;
     try {
       if (chunks === undefined) answer.end();
-      else for (const chunk of chunks) answer.push(chunk);
+      else for (const chunk of chunks) await this.#turns.push(answer, chunk);
     } catch (cause) {
       // Only the name, because the message may contain the provider's text.
       const reason = cause instanceof Error ? cause.name : typeof cause;

@@ -7,7 +7,7 @@ import {
   type UpstreamHead,
 } from '@gateway/adapter-kit';
 import type { FinishReason, ReportedUsage } from '@gateway/chat';
-import { lastReasoningIn, reasoningAt, reasoningStrings } from '@gateway/encrypted-reasoning';
+import { reasoningAt, reasoningStrings } from '@gateway/encrypted-reasoning';
 import {
   asArray,
   asObject,
@@ -25,19 +25,19 @@ import { isToolCall, writtenByBlock } from './relay-answer-reader.ts';
 import { UsageReports } from './usage-reports.ts';
 
 /**
- * Relays a whole message byte for byte, once it is known to be one. It is parsed only for its id
- * and usage. Up to a bound it is buffered until it is complete, so that another account can be
- * tried; a larger one is passed on as it arrives.
+ * Relays a whole message byte for byte, once it is known to be one. It is scanned as it arrives, and
+ * a small one is parsed, only for its id and usage. Up to a bound it is buffered until it is
+ * complete, so that another account can be tried; a larger one is passed on as it arrives.
  * @see spec "Messages object (response of `/v1/messages`)"
  */
 export class RelayMessageReader implements AnswerReader {
   readonly #maxBufferedBytes: number;
   readonly #usage = new UsageReports();
+  readonly #members = new MessageMembers();
   #head: UpstreamHead = { status: 200, headers: {} };
   #chunks: Uint8Array[] = [];
-  #bufferedBytes = 0;
-  /** For a message that exceeds the buffer. */
-  #members: PassedMembers | undefined;
+  #bytes = 0;
+  #isPassedOn = false;
   answerId: string | undefined;
   answeringModel: string | undefined;
   finishReason: FinishReason | undefined;
@@ -63,24 +63,24 @@ export class RelayMessageReader implements AnswerReader {
   }
 
   get hasContent(): boolean {
-    return this.#members !== undefined || this.result?.kind === 'finished';
+    return this.#isPassedOn || this.result?.kind === 'finished';
   }
 
   push(bytes: Uint8Array): void {
     if (this.result !== undefined) return;
     this.#chunks.push(bytes);
-    this.#bufferedBytes += bytes.length;
-    if (this.#members !== undefined) this.#pass(this.#members, bytes);
-    else if (this.#bufferedBytes > this.#maxBufferedBytes) this.#beginToPass(Buffer.concat(this.#chunks));
+    this.#bytes += bytes.length;
+    if (!this.#members.push(bytes)) return this.#fail(brokenStream());
+    // The number of characters is about the number of bytes.
+    if (this.#isPassedOn) this.producedCharacters = this.#bytes;
+    else if (this.#bytes > this.#maxBufferedBytes) this.#beginToPassOn();
   }
 
   end(): void {
     if (this.result !== undefined) return;
-    if (this.#members !== undefined) return this.#endPassed(this.#members);
-    const whole = Buffer.concat(this.#chunks);
-    const message = asObject(parseJson(whole.toString()));
-    if (message?.type === 'message') this.#finish(message, whole);
-    else this.#fail(message?.type === 'error' ? mapStreamError(message) : brokenStream());
+    if (!this.#members.end()) return this.#fail(brokenStream());
+    if (this.#isPassedOn) this.#finishLarge();
+    else this.#endBuffered();
   }
 
   take(): Uint8Array {
@@ -90,9 +90,18 @@ export class RelayMessageReader implements AnswerReader {
     return bytes;
   }
 
-  #finish(message: JsonObject, bytes: Buffer): void {
-    this.answerId = asString(message.id);
-    this.encryptedReasoning = lastReasoningIn(bytes, 'signature');
+  #endBuffered(): void {
+    const type = this.#members.value('type');
+    if (type === 'error') return this.#fail(mapStreamError({ type, error: this.#members.value('error') }));
+    if (type !== 'message') return this.#fail(brokenStream());
+    if (this.#bytes <= maxParsedBytes) return this.#finishSmall(Buffer.concat(this.#chunks));
+    this.#readStart();
+    this.#finishLarge();
+  }
+
+  #finishSmall(bytes: Buffer): void {
+    const message = asObject(parseJson(bytes.toString())) ?? {};
+    this.#readStart();
     const content = asArray(message.content);
     this.#readEnd(message, content.some(isToolCall));
     this.producedCharacters = producedBy(content);
@@ -103,26 +112,22 @@ export class RelayMessageReader implements AnswerReader {
    * The type precedes the content: an answer that has not proved to be a message by then is too
    * large to buffer.
    */
-  #beginToPass(buffered: Buffer): void {
-    const members = new PassedMembers();
-    if (!members.push(buffered)) return this.#fail(brokenStream());
-    if (members.value('type') !== 'message') return this.#fail(answerTooLarge());
-    this.answerId = asString(members.value('id'));
-    this.encryptedReasoning = reasoningAt(new BufferList([buffered]), members.signature);
-    this.producedCharacters = buffered.length;
-    this.#members = members;
+  #beginToPassOn(): void {
+    if (this.#members.value('type') !== 'message') return this.#fail(answerTooLarge());
+    this.#readStart();
+    this.#isPassedOn = true;
   }
 
-  /** The number of characters is about the number of bytes. */
-  #pass(members: PassedMembers, bytes: Uint8Array): void {
-    this.producedCharacters += bytes.length;
-    if (!members.push(bytes)) this.#fail(brokenStream());
+  /** Reads what is known of the bytes that are still here. */
+  #readStart(): void {
+    this.answerId = asString(this.#members.value('id'));
+    this.encryptedReasoning = reasoningAt(new BufferList(this.#chunks), this.#members.signature);
+    this.producedCharacters = this.#bytes;
   }
 
-  #endPassed(members: PassedMembers): void {
-    if (!members.end()) return this.#fail(brokenStream());
-    const [model, stop_reason, usage] = ['model', 'stop_reason', 'usage'].map((key) => members.value(key));
-    // The content of such a message is not kept.
+  /** The content of such a message is not parsed. */
+  #finishLarge(): void {
+    const [model, stop_reason, usage] = ['model', 'stop_reason', 'usage'].map((key) => this.#members.value(key));
     this.#readEnd({ model, stop_reason, usage }, stop_reason === 'tool_use');
     this.result = { kind: 'finished' };
   }
@@ -149,8 +154,8 @@ function producedBy(blocks: readonly unknown[]): number {
   return blocks.reduce<number>((sum, block) => sum + writtenByBlock(block), thinking.producedCharacters);
 }
 
-/** The small top-level members of a JSON object that is passed on and not kept. */
-class PassedMembers {
+/** The small top-level members of a JSON object, read as it arrives. */
+class MessageMembers {
   readonly #scanner = new JsonScanner({
     tracked: reasoningStrings('signature'),
     maxDepth: 1_024,
@@ -221,3 +226,5 @@ class PassedMembers {
 
 /** A usage may list many passes. */
 const maxMemberBytes = 1024 * 1024;
+/** Takes a few milliseconds to parse. */
+const maxParsedBytes = 256 * 1024;
