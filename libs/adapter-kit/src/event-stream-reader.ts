@@ -1,5 +1,5 @@
 import { type ChatAnswer, type FinishReason, type ReportedUsage, wholeUsage } from '@gateway/chat';
-import { asObject, asString, type JsonObject, parseJson } from '@gateway/json';
+import { asObject, asString, type JsonObject, JsonScanner, parseJson } from '@gateway/json';
 import { EventSplitter, readEvent, SseOverflowError } from '@gateway/sse';
 import { answerTooLarge, brokenStream } from './failure/attempt-failure.ts';
 import type { AnswerReader, AnswerResult, AttemptFailure, ReasoningState } from './format-definition.ts';
@@ -68,6 +68,7 @@ export abstract class ChatAnswerReader extends EventStreamReader implements Answ
   /** The bytes of an answer that is one JSON object; undefined while it may be a stream. */
   #object: Uint8Array[] | undefined;
   #objectBytes = 0;
+  readonly #scanner = new JsonScanner({ maxTokens: 20_000, maxDepth: 1_024 });
   #hasBegun = false;
   finishReason: FinishReason | undefined;
   answeringModel: string | undefined;
@@ -88,7 +89,7 @@ export abstract class ChatAnswerReader extends EventStreamReader implements Answ
     if (this.result !== undefined) return;
     this.#object.push(bytes);
     this.#objectBytes += bytes.length;
-    if (this.#objectBytes > maxObjectBytes) this.onOverflow();
+    if (this.#objectBytes > maxObjectBytes || !this.#isScanned(bytes)) this.fail(brokenStream());
   }
 
   override end(): void {
@@ -98,6 +99,16 @@ export abstract class ChatAnswerReader extends EventStreamReader implements Answ
       this.#limitAnswer();
     }
     super.end();
+  }
+
+  /** False when the object is no JSON, or takes too long to parse. */
+  #isScanned(bytes: Uint8Array): boolean {
+    try {
+      this.#scanner.push(bytes);
+      return true;
+    } catch {
+      return false;
+    }
   }
 
   /** No line of an event stream that means anything starts with a brace. */

@@ -103,8 +103,10 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
    * is not relayed.
    */
   protected override onRest(rest: Buffer): void {
-    const { name, data = '' } = readEvent(rest);
-    const json = asObject(parseJson(data));
+    // Only a large event that starts like a last one is read.
+    const isSmall = rest.length <= maxPassedBytes;
+    const { name, data = '' } = readEvent(isSmall ? rest : rest.subarray(0, 1_024));
+    const json = isSmall ? asObject(parseJson(data)) : undefined;
     const isLast = lastTypes.has(json === undefined ? leadingType(data) : eventType(json, name));
     if (this.result !== undefined || isLast) this.onEvent(rest);
     if (this.result === undefined && this.#error !== undefined) this.#finish(undefined, this.#error);
