@@ -1,6 +1,6 @@
-// Loaded into a program by `node --import`: measures the longest turn of its event loop, in CPU time
-// of its main thread. `/start` begins a measurement at the port TURN_METER_PORT, `/stop` ends it and
-// answers with the milliseconds.
+// Loaded into a program by `node --import`: measures the longest turn of its event loop, in CPU
+// time of its main thread. `/start` at the port TURN_METER_PORT begins a measurement, `/stop` ends
+// it and answers with the milliseconds.
 
 import { createServer } from 'node:http';
 import { isMainThread } from 'node:worker_threads';

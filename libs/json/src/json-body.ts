@@ -1,7 +1,8 @@
 import { GatewayError } from '@gateway/errors';
 import { EventLoopYield } from '@gateway/time';
 import { BufferList } from './buffer-list.ts';
-import { type JsonMember, JsonScanner, type ScannerOptions } from './json-scanner.ts';
+import type { JsonMember } from './json-member.ts';
+import { JsonScanner, type ScannerOptions } from './json-scanner.ts';
 import type { ByteRange } from './tracked-string.ts';
 
 /** A member of the top-level object with its key decoded, as JSON.parse would return it. */

@@ -1,8 +1,11 @@
 import { GatewayError } from '@gateway/errors';
+import type { JsonMember } from './json-member.ts';
+import { isScalar, mayBecomeScalar } from './json-scalars.ts';
 import {
   endOfDigits,
   endOfPlain,
   endOfWhitespace,
+  escapeLength,
   isDigit,
   isHexDigit,
   isShortEscape,
@@ -28,18 +31,6 @@ export interface ScannerOptions {
   readonly tracked?: TrackedStringOptions | undefined;
   /** Keeps the elements of a top-level array instead of the members of an object. */
   readonly ofArray?: boolean;
-}
-
-/**
- * One member of the top-level object as byte offsets: `[keyStart, keyEnd)` and
- * `[valueStart, valueEnd)`. For an array it is an element, whose key offsets have no meaning.
- */
-export interface JsonMember {
-  /** Includes the quotes of the key. */
-  readonly keyStart: number;
-  readonly keyEnd: number;
-  readonly valueStart: number;
-  readonly valueEnd: number;
 }
 
 /** What the scanner expects next, or is inside of. */
@@ -151,7 +142,7 @@ export class JsonScanner {
     return end;
   }
 
-  /** Nobody writes so much whitespace, which costs time and is compressed to nearly nothing. */
+  /** So much whitespace costs time, is compressed to nearly nothing, and has no use. */
   #endOfBlanks(text: DataView, from: number): number {
     const end = endOfWhitespace(text, from);
     if (this.#base + end - this.#tokenEnd > maxBlankBytes) {
@@ -320,7 +311,7 @@ export class JsonScanner {
   }
 
   #endScalar(end: number): void {
-    if (!words.includes(this.#scalar) && !wholeNumber.test(this.#scalar)) throw invalidJson(end);
+    if (!isScalar(this.#scalar)) throw invalidJson(end);
     this.#endValue(end);
   }
 
@@ -347,27 +338,10 @@ const closeBracket = 0x5d;
 
 const maxBlankBytes = 1024 * 1024;
 
-const words = ['true', 'false', 'null'];
-const wholeNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
-const startOfNumber = /^-?(?:(?:0|[1-9]\d*)(?:\.\d*)?(?:(?<=\d)[eE][+-]?\d*)?)?$/;
-
-function mayBecomeScalar(text: string): boolean {
-  return startOfNumber.test(text) || words.some((word) => word.startsWith(text));
-}
-
 function invalidJson(offset: number): GatewayError {
   return new GatewayError('invalid_json', `The body is not valid JSON (at byte ${offset}).`);
 }
 
 function noUtf8(): GatewayError {
   return new GatewayError('invalid_json', 'The body is not valid UTF-8.');
-}
-
-/** The length of the escape that starts at this offset; 0 if none does, or if it is incomplete. */
-function escapeLength(bytes: Uint8Array, at: number): number {
-  if (bytes[at] !== backslash) return 0;
-  if (isShortEscape[bytes[at + 1] ?? 0] === 1) return 2;
-  if (bytes[at + 1] !== 0x75) return 0;
-  for (let digit = at + 2; digit < at + 6; digit++) if (isHexDigit[bytes[digit] ?? 0] !== 1) return 0;
-  return 6;
 }

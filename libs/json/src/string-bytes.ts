@@ -72,6 +72,15 @@ function tableOf(characters: string): Uint8Array {
   return table;
 }
 
+/** The length of the escape that starts at this offset; 0 if none does, or if it is incomplete. */
+export function escapeLength(bytes: Uint8Array, at: number): number {
+  if (bytes[at] !== 0x5c) return 0;
+  if (isShortEscape[bytes[at + 1] ?? 0] === 1) return 2;
+  if (bytes[at + 1] !== 0x75) return 0;
+  for (let digit = at + 2; digit < at + 6; digit++) if (isHexDigit[bytes[digit] ?? 0] !== 1) return 0;
+  return 6;
+}
+
 /**
  * Marks each of four bytes that is not plain by its highest bit. The borrow may also mark a byte
  * above one that is not plain, so only the lowest mark is reliable.

@@ -271,12 +271,9 @@ class Attempt implements Disposable {
     } catch (cause) {
       // Only the name, because the message may contain the provider's text.
       const reason = cause instanceof Error ? cause.name : typeof cause;
-      this.#context.logger.warn(
-        { request_id: this.#request.requestId, reason },
-        'a provider answer could not be parsed',
-      );
-      if (answer.result === undefined)
-        throw new UpstreamError('malformed', 'The answer could not be parsed.', { cause });
+      const fields = { request_id: this.#request.requestId, reason };
+      this.#context.logger.warn(fields, 'a provider answer could not be parsed');
+      if (answer.result === undefined) throw new UpstreamError('malformed', 'It could not be parsed.', { cause });
     }
   }
 

@@ -4,8 +4,8 @@ import { LRUCache } from 'lru-cache';
 
 /**
  * Limits how much work the compressed bodies of one token cause. Bodies are allowed to expand
- * twentyfold, and to 1 MiB in any case; decoded bytes beyond both are taken from an allowance of the
- * token, which refills steadily. A body waits when the allowance is used up.
+ * twentyfold, and to 1 MiB in any case; decoded bytes beyond both are taken from an allowance of
+ * the token, which refills steadily. A body waits when the allowance is used up.
  */
 export class ExpansionAllowance {
   /** Tokens whose allowance is not full, with the time at which it will be. */

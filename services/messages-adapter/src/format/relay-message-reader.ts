@@ -25,8 +25,8 @@ import { isToolCall, writtenByBlock } from './relay-answer-reader.ts';
 import { UsageReports } from './usage-reports.ts';
 
 /**
- * Relays a whole message byte for byte, once it is known to be one. It is scanned as it arrives, and
- * a small one is parsed, only for its id and usage. Up to a bound it is buffered until it is
+ * Relays a whole message byte for byte, once it is known to be one. It is scanned as it arrives,
+ * and a small one is parsed, only for its id and usage. Up to a bound it is buffered until it is
  * complete, so that another account can be tried; a larger one is passed on as it arrives.
  * @see spec "Messages object (response of `/v1/messages`)"
  */
