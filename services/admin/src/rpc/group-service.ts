@@ -1,11 +1,13 @@
 import { type JsonObject, toJson } from '@bufbuild/protobuf';
 import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError, type HandlerContext, type ServiceImpl } from '@connectrpc/connect';
+import { unknownContext } from '@gateway/prices';
 import type { CreateGroupRequest, GroupService } from '@gateway/proto/admin/v1/group_service_pb.js';
 import { type Group, GroupSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { BudgetPeriod, type LimitStatus } from '@gateway/proto/limiter/v1/limit_pb.js';
+import type { GatewayFile, ModelPrice } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { startOfLocalDayMs } from '@gateway/time';
-import { type GivenGroup, groupProblems } from '@gateway/tokens';
+import { type GivenGroup, groupProblems, requestsAtATimeOfBudget } from '@gateway/tokens';
 import type { AdminParts } from '../parts.ts';
 import { askForEach, peerCall } from '../peer-calls.ts';
 import { changedMeanwhile, checkSentences, invalidFields, notFound } from './problems.ts';
@@ -32,20 +34,21 @@ export function groupService(parts: AdminParts): ServiceImpl<typeof GroupService
   return {
     async listGroups(_request, context) {
       const known = await all(context);
-      const [listings, currency] = await Promise.all([
+      const [listings, prices] = await Promise.all([
         groupListings(parts, known, context.signal),
-        currencyOf(parts, context.signal),
+        pricesOf(parts, context.signal),
       ]);
-      return { groups: listings, currency };
+      return { groups: listings.map((each) => withBound(each, prices)), currency: prices?.currency ?? '' };
     },
 
     async getGroup({ group: wanted }, context) {
       const group = meantGroup(await all(context), wanted.trim());
-      const [[listing], currency] = await Promise.all([
+      const [[listing], prices] = await Promise.all([
         groupListings(parts, [group], context.signal),
-        currencyOf(parts, context.signal),
+        pricesOf(parts, context.signal),
       ]);
-      return { group: listing, currency };
+      const shownGroup = listing === undefined ? {} : { group: withBound(listing, prices) };
+      return { ...shownGroup, currency: prices?.currency ?? '' };
     },
 
     async createGroup(request, context) {
@@ -144,15 +147,33 @@ export function budgetEndMs(status: Pick<LimitStatus, 'budget'> | undefined, now
   return endMs < timestampMs(resetsAt) ? Math.round(endMs) : undefined;
 }
 
-/** Empty if it is not known. */
-async function currencyOf({ peers, logger }: AdminParts, signal: AbortSignal): Promise<string> {
+/** A listing with the bound of overspending that its settings have. */
+function withBound<L extends { readonly group: Group }>(listing: L, file: GatewayFile | undefined) {
+  const { budget, concurrentRequests = requestsAtATimeOfBudget } = listing.group.limits ?? {};
+  const costs = [...(file?.prices ?? []), ...(file?.specialPrices ?? [])].map((price) => mostMicros(price));
+  const dearest = costs.reduce((most, cost) => (cost > most ? cost : most), 0n);
+  return { ...listing, mayExceedMicros: budget === undefined ? 0n : BigInt(concurrentRequests) * dearest };
+}
+
+/** What one request can cost: a whole context at the dearest input rate, and the longest answer. */
+function mostMicros({ contextTokens, above, ...price }: ModelPrice): bigint {
+  const most = (rates: readonly bigint[]) => rates.reduce((one, other) => (other > one ? other : one), 0n);
+  const inputs = [price, ...(above === undefined ? [] : [above])].flatMap((rates) => [
+    ...[rates.inputMicros, rates.cachedInputMicros, rates.cacheWrite5mMicros, rates.cacheWrite1hMicros],
+  ]);
+  const output = most([price.outputMicros, above?.outputMicros ?? 0n]) * 128_000n;
+  return (most(inputs) * (contextTokens || BigInt(unknownContext)) + output) / 1_000_000n;
+}
+
+/** Undefined if they are not known. */
+async function pricesOf({ peers, logger }: AdminParts, signal: AbortSignal): Promise<GatewayFile | undefined> {
   try {
     const { file } = await peers.poolOperator.getGatewayFile({}, peerCall(signal));
-    return file?.currency ?? '';
+    return file;
   } catch (thrown) {
     signal.throwIfAborted();
     logger.warn({ err: thrown }, 'groups are listed without their currency');
-    return '';
+    return undefined;
   }
 }
 

@@ -175,6 +175,7 @@ function columnsIn(currency: string): Columns<GroupListing> {
 }
 
 function groupText(listing: GroupListing, currency: string, labels: readonly string[]): string {
+  const { mayExceedMicros } = listing;
   const { group, limits, budgetEndsAt, tokensByDay } = listing;
   const more = (group?.tokens ?? 0) - labels.length;
   return factSheet({
@@ -184,6 +185,7 @@ function groupText(listing: GroupListing, currency: string, labels: readonly str
     'tokens/day': tokensText(listing),
     running: runningText(listing),
     budget: budgetText(listing, currency),
+    'may be exceeded by': mayExceedMicros === 0n ? undefined : moneyText(mayExceedMicros, currency),
     'unpriced models': unpricedText(group),
     'budget resets': timeText(limits?.budget?.resetsAt),
     'used up at this rate': timeText(budgetEndsAt),

@@ -52,6 +52,15 @@ export declare type GroupListing = Message<"gateway.admin.v1.GroupListing"> & {
    * @generated from field: repeated string named_by = 5;
    */
   namedBy: string[];
+
+  /**
+   * By how much its requests can exceed its budget together, in millionths of the currency: as many
+   * as may run at a time, each at the dearest price with a whole context and 128,000 tokens of
+   * output. 0: there is no budget, or there are no prices.
+   *
+   * @generated from field: int64 may_exceed_micros = 6;
+   */
+  mayExceedMicros: bigint;
 };
 
 /**
