@@ -143,14 +143,14 @@ describe('a limiter whose Redis goes away', () => {
     }
   });
 
-  it('fails with internal_error instead when it is set to', async () => {
+  it('fails instead, with a wait, when it is set to', async () => {
     await using limiter = await startLimiter(redis.url, { env: { LIMITER_FAILURE_MODE: 'closed' } });
     const request = { key: freshKey(), requestId: 'a', limits };
     await limiter.client.admit(request, deadline);
     await redis.pause();
     const failure = await limiter.client.admit(request, deadline).catch((thrown: unknown) => thrown);
     expect(failure).toBeInstanceOf(GatewayError);
-    expect(failure).toMatchObject({ code: 'internal_error' });
+    expect(failure).toMatchObject({ code: 'providers_unavailable' });
     expect(await limiter.service.notReady()).toContain('away');
     await redis.resume();
     await expect.poll(() => limiter.service.notReady()).toBeUndefined();
