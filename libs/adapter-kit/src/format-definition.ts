@@ -181,6 +181,11 @@ export interface AnswerReader {
   readonly pendingBytes?: number;
   /** Undefined before it starts. Absent for readers of answers that are not streams. */
   readonly reasoning?: ReasoningState | undefined;
+  /**
+   * True when the provider withheld reasoning in the request that another organization created.
+   * Absent for readers of formats without such a report.
+   */
+  readonly affinityMissed?: boolean;
   /** How the answer ended; undefined while it continues. */
   readonly result: AnswerResult | undefined;
   /** The provider's usage so far, cumulative. Undefined before its first report. */

@@ -171,11 +171,15 @@ class Attempt implements Disposable {
   conclude(): readonly ExecuteFrame[] {
     this.#opened?.exchange.release();
     const { answer } = this.#call;
-    const { result: read, encryptedReasoning = '' } = answer;
+    const { result: read, encryptedReasoning = '', affinityMissed = false } = answer;
     const failure = read?.kind === 'failed' ? this.#forRequest(read.failure) : undefined;
     const usage = finalUsage(answer, this.#request.estimatedTokens);
     this.#end(failure?.result ?? AttemptResult.SUCCEEDED, { answer, usage });
-    const succeeded = { result: AttemptResult.SUCCEEDED, upstreamStatus: this.#opened?.head.status ?? 0 };
+    const succeeded = {
+      result: AttemptResult.SUCCEEDED,
+      upstreamStatus: this.#opened?.head.status ?? 0,
+      affinityMissed,
+    };
     const error = failure && toErrorDetail(brokenAnswer(failure));
     const result =
       failure === undefined

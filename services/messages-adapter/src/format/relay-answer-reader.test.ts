@@ -2,6 +2,7 @@ import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { fixtureNames, newRelayReader, readFixture, replay, replayRelayed } from './__fixtures__/replay.ts';
+import { RelayAnswerReader } from './relay-answer-reader.ts';
 
 const sse = (name: string, data: object) => `event: ${name}\ndata: ${JSON.stringify({ type: name, ...data })}\n\n`;
 const started = sse('message_start', { message: { id: 'msg_1', usage: { input_tokens: 9, output_tokens: 1 } } });
@@ -313,3 +314,16 @@ function splitAt(bytes: Buffer, cuts: readonly number[]): readonly Buffer[] {
 function endingOf(name: string): string | undefined {
   return replay([readFixture(name)], true).ending?.kind;
 }
+
+describe('thinking in the request that the provider withheld', () => {
+  it.each([
+    ['organization_binding_mismatch', true],
+    ['prefix_binding_mismatch', false],
+  ])('misses the account of the session, or not: %s', (reason, expected) => {
+    const input_transformations = [{ type: 'thinking_dropped', path: 'messages.1.content.0', reason }];
+    const message = { id: 'msg_1', type: 'message', content: [], input_transformations };
+    const reader = new RelayAnswerReader(1_000_000);
+    reader.push(Buffer.from(`data: ${JSON.stringify({ type: 'message_start', message })}\n\n`));
+    expect(reader.affinityMissed).toBe(expected);
+  });
+});

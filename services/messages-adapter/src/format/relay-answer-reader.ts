@@ -35,6 +35,7 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
   answerId: string | undefined;
   answeringModel: string | undefined;
   hasContent = false;
+  affinityMissed = false;
   #writtenCharacters = 0;
 
   onHead(head: UpstreamHead): void {
@@ -132,8 +133,9 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
   }
 
   /** A message may start with whole blocks and with the reason of its end. */
-  #onMessageStart({ id, model, usage, content, stop_reason }: JsonObject): void {
+  #onMessageStart({ id, model, usage, content, stop_reason, input_transformations: changes }: JsonObject): void {
     this.#hasBegun = true;
+    this.affinityMissed = lostReasoning(changes);
     this.answerId = asString(id) ?? this.answerId;
     this.answeringModel = asString(model);
     this.#stopReason = asString(stop_reason) ?? this.#stopReason;
@@ -194,6 +196,11 @@ function saysNothing({ name, data = '' }: SseEvent, bytes: Buffer): boolean {
 }
 
 const commentStart = 0x3a;
+
+/** Whether thinking in the request was withheld from the model because of who created it. */
+export function lostReasoning(changes: unknown): boolean {
+  return asArray(changes).some((change) => asObject(change)?.reason === 'organization_binding_mismatch');
+}
 
 /**
  * Characters of a content block that the model wrote, without thinking: its text or a tool's

@@ -21,7 +21,7 @@ import {
 import { mapFinishReason } from './answer-writer.ts';
 import { mapStreamError } from './map-upstream-error.ts';
 import { ThinkingBlocks } from './read-reasoning.ts';
-import { isToolCall, writtenByBlock } from './relay-answer-reader.ts';
+import { isToolCall, lostReasoning, writtenByBlock } from './relay-answer-reader.ts';
 import { UsageReports } from './usage-reports.ts';
 
 /**
@@ -44,6 +44,7 @@ export class RelayMessageReader implements AnswerReader {
   encryptedReasoning: string | undefined;
   result: AnswerResult | undefined;
   producedCharacters = 0;
+  affinityMissed = false;
 
   constructor(maxBufferedBytes: number) {
     this.#maxBufferedBytes = maxBufferedBytes;
@@ -102,6 +103,7 @@ export class RelayMessageReader implements AnswerReader {
   #finishSmall(bytes: Buffer): void {
     const message = asObject(parseJson(bytes.toString())) ?? {};
     this.#readStart();
+    this.affinityMissed = lostReasoning(message.input_transformations);
     const content = asArray(message.content);
     this.#readEnd(message, content.some(isToolCall));
     this.producedCharacters = producedBy(content);

@@ -52,6 +52,8 @@ export interface AttemptReport {
   readonly modelScoped: boolean;
   readonly windows: readonly QuotaWindow[];
   readonly answerBegan?: boolean;
+  /** With `succeeded`: reasoning that another organization created was withheld from the model. */
+  readonly affinityMissed?: boolean;
   readonly problem?: ProblemKind | undefined;
   /**
    * With `feature_unavailable`: the feature, as a pattern of the names that requests use for it.
@@ -94,6 +96,7 @@ function toReport(message: ReportMessage, nowMs: number): AttemptReport {
     modelScoped,
     windows: toWindows(windows, nowMs),
     answerBegan,
+    affinityMissed: message.affinityMissed,
     problem: problems.get(problem),
     feature: feature === '' ? undefined : feature.slice(0, longestFeature),
     upstreamStatus: upstreamStatus || undefined,

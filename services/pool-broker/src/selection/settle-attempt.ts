@@ -45,7 +45,9 @@ export async function settleAttempt(
   if (changesHealth) changes.push(changeAccountHealth(broker, counted));
   if (concernsPool) changes.push(changePoolHealth(broker, ended, poolHealth));
   for (const key of report.result === 'succeeded' ? [affinityKey, ...answerKeys] : [affinityKey]) {
-    if (key !== '') changes.push(changeBinding(broker, attempt, key));
+    // Another account knows the session; later requests refer to this answer by keys of its own.
+    const isMissed = key === affinityKey && report.affinityMissed === true;
+    if (key !== '') changes.push(changeBinding(broker, attempt, key, isMissed));
   }
   if (changes.length > 0) await Promise.all(changes);
 }
@@ -107,9 +109,15 @@ async function changePoolHealth({ store, configuration, random }: Broker, ended:
   await store.changePoolHealth(pool, (health) => applyToPool(health, attempt, rules));
 }
 
-async function changeBinding({ store, configuration }: Broker, { accountId, pool, report }: Attempt, key: string) {
+async function changeBinding(
+  { store, configuration }: Broker,
+  { accountId, pool, report }: Attempt,
+  key: string,
+  isMissed: boolean,
+) {
   const affinityId = affinityIdOf(pool, key);
-  if (report.result === 'succeeded') await store.bind(affinityId, accountId, configuration.settings.affinityTtlMs);
+  if (isMissed) await store.unbind(affinityId, accountId);
+  else if (report.result === 'succeeded') await store.bind(affinityId, accountId, configuration.settings.affinityTtlMs);
   // Its requests of the usual kind are served as before.
   else if (isFailure(report.result) && !concernsRequest(report)) await store.unbind(affinityId, accountId);
 }

@@ -462,3 +462,16 @@ const last = fc.constantFrom(
 const stream = fc
   .tuple(fc.array(fc.oneof(event, aside), { maxLength: 8 }), last)
   .map(([events, end]) => events.join('') + end);
+
+describe('reasoning in the request that the provider withheld', () => {
+  it.each([
+    ['organization_mismatch', true],
+    ['prefix_mismatch', false],
+  ])('misses the account of the session, or not: %s', (reason, expected) => {
+    const removed = { id: 'rs_1', type: 'reasoning', action: 'removed', reason };
+    const reader = new RelayAnswerReader({ nowMs: 0, maxEventBytes: 1_000_000 });
+    const response = { id: 'resp_1', status: 'completed', output: [], input_transformations: [removed] };
+    reader.push(Buffer.from(`data: ${JSON.stringify({ type: 'response.completed', response })}\n\n`));
+    expect([reader.result?.kind, reader.affinityMissed]).toEqual(['finished', expected]);
+  });
+});

@@ -54,6 +54,7 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
   finishReason: FinishReason | undefined;
   answeringModel: string | undefined;
   hasContent = false;
+  affinityMissed = false;
 
   /** @param nowMs epoch milliseconds from which relative resets are counted */
   constructor({ nowMs, maxEventBytes }: Pick<ClientRequest, 'nowMs' | 'maxEventBytes'>) {
@@ -231,6 +232,8 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
     this.answerId ??= asString(response?.id);
     this.createdAt ??= asNumber(response?.created_at);
     this.answeringModel ??= asString(response?.model);
+    const isOfAnother = (removed: unknown) => asObject(removed)?.reason === 'organization_mismatch';
+    this.affinityMissed ||= asArray(response?.input_transformations).some(isOfAnother);
   }
 
   #readNumber({ sequence_number }: JsonObject): void {

@@ -681,6 +681,14 @@ export declare type AttemptReport = Message<"gateway.pool.v1.AttemptReport"> & {
    * @generated from field: optional uint32 retry_after_ms = 10;
    */
   retryAfterMs?: number | undefined;
+
+  /**
+   * With SUCCEEDED: the provider withheld reasoning in the request that another organization had
+   * created. The session does not stay bound to this account.
+   *
+   * @generated from field: bool affinity_missed = 11;
+   */
+  affinityMissed: boolean;
 };
 
 /**
