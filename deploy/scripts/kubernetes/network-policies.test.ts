@@ -8,6 +8,7 @@ const nameLabel = 'app.kubernetes.io/name';
 const selector = z.looseObject({ matchLabels: z.record(z.string(), z.string()) });
 const peer = z.looseObject({
   podSelector: selector.optional(),
+  namespaceSelector: z.looseObject({ matchLabels: selector.shape.matchLabels.optional() }).optional(),
   ipBlock: z.looseObject({ cidr: z.string() }).optional(),
 });
 const ports = z.array(z.strictObject({ protocol: z.enum(['TCP', 'UDP']), port: z.number() })).min(1);
@@ -104,6 +105,21 @@ describe('the network policies', () => {
         .map((rule) => [name, rule.ports]),
     );
     expect(open).toEqual([['edge-router', [{ protocol: 'TCP', port: portNumbers.public }]]]);
+  });
+
+  it('admit no one by a label that pods of any namespace can have', async () => {
+    const folders = ['overlays/production', 'overlays/development', 'small'];
+    const policies = (await Promise.all(folders.map(renderFolder)))
+      .flat()
+      .filter(({ kind }) => kind === 'NetworkPolicy');
+    const peers = policies.flatMap(({ document }) =>
+      policySchema.parse(document).spec.ingress.flatMap(({ from }) => from),
+    );
+    const labels = peers.flatMap(({ namespaceSelector: of }) =>
+      of === undefined ? [] : [Object.keys(of.matchLabels ?? {})],
+    );
+    expect(labels).not.toEqual([]);
+    expect(labels).not.toContainEqual([]);
   });
 
   it('let operators reach the admin service and nothing else', async () => {

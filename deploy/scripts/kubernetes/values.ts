@@ -36,18 +36,19 @@ classes:
   claude: { name: Claude, effort: medium, candidates: [messages/claude-sonnet-5] }
 `;
 
+/**
+ * Whoever may start pods gives them any labels. So pods of other namespaces are admitted by the
+ * namespace too, whose labels only administrators of the cluster set.
+ */
 const prometheusPods = {
-  namespaceSelector: {},
+  namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } },
   podSelector: { matchLabels: { 'app.kubernetes.io/name': 'prometheus' } },
 };
 const limiterClientPods = {
-  namespaceSelector: {},
+  namespaceSelector: { matchLabels: { 'model-gateway/limiter-clients': 'true' } },
   podSelector: { matchLabels: { 'model-gateway/limiter-client': 'true' } },
 };
-const operatorPods = {
-  namespaceSelector: {},
-  podSelector: { matchLabels: { 'model-gateway/operator': 'true' } },
-};
+const operatorPods = { podSelector: { matchLabels: { 'model-gateway/operator': 'true' } } };
 const volumeClaim = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '10Gi' } } };
 
 export const valuesSchema = z.strictObject({
