@@ -85,6 +85,16 @@ export class GatewayError extends Error {
 }
 
 /**
+ * The error of a request that the gateway has no time or room for at the moment. By the time of the
+ * retry, what it waited for has usually come.
+ */
+export function notNow(message: string, cause?: unknown): GatewayError {
+  return new GatewayError('providers_unavailable', message, { cause, retryAfterMs: notNowRetryMs });
+}
+
+export const notNowRetryMs = 5_000;
+
+/**
  * Converts anything thrown to a GatewayError. Other errors become `internal_error`, without their
  * own message.
  */

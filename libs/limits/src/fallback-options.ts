@@ -1,4 +1,4 @@
-import { GatewayError } from '@gateway/errors';
+import { type GatewayError, notNow } from '@gateway/errors';
 import type { Clock } from '@gateway/time';
 import type { Check } from './decide.ts';
 import type { RemoteLimits, Settlement } from './limit-store.ts';
@@ -46,7 +46,5 @@ export interface FallbackEvents {
 
 /** The refusal of a replica that may not decide while the remote is away, which may end at any time. */
 export function mayNotDecide(): GatewayError {
-  return new GatewayError('providers_unavailable', 'Limits cannot be checked at the moment. Try again later.', {
-    retryAfterMs: 5_000,
-  });
+  return notNow('Limits cannot be checked at the moment. Try again later.');
 }

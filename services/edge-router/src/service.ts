@@ -1,4 +1,4 @@
-import { type Environment, openFolder } from '@gateway/config';
+import { type Environment, openFolder, TrustedProxies } from '@gateway/config';
 import type { Service, ServiceRuntime } from '@gateway/lifecycle';
 import { peerChannels } from '@gateway/lifecycle/transport';
 import { AdapterService } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
@@ -82,6 +82,7 @@ export async function createEdgeRouterService(
     clock,
     events,
     tokens,
+    proxies: new TrustedProxies(config.trustedProxies),
     limiter,
     running,
     places,

@@ -1,4 +1,4 @@
-import { GatewayError } from '@gateway/errors';
+import { GatewayError, notNow } from '@gateway/errors';
 import { timeoutSignal, yieldToEventLoop } from '@gateway/time';
 import pLimit, { type LimitFunction } from 'p-limit';
 import { Piscina } from 'piscina';
@@ -109,5 +109,5 @@ async function copied(pieces: readonly Uint8Array[], size: number): Promise<Uint
 }
 
 function tooBusy(): GatewayError {
-  return new GatewayError('providers_unavailable', 'Too many large requests are in progress. Try again shortly.');
+  return notNow('Too many large requests are in progress. Try again shortly.');
 }

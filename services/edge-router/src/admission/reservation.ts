@@ -1,4 +1,4 @@
-import { GatewayError } from '@gateway/errors';
+import { notNow } from '@gateway/errors';
 import type { JsonBody } from '@gateway/json';
 import { budgetSpan, type Span } from '@gateway/limits';
 import type { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
@@ -33,7 +33,7 @@ export function reserveCost(
   // For the client such a model does not exist, so the budget must not answer.
   if (!mayUseModel(token, costed.model)) return undefined;
   const { pricing, typicalTokens } = peers;
-  if (!pricing.isKnown) throw new GatewayError('providers_unavailable', 'Prices are not known yet. Try again.');
+  if (!pricing.isKnown) throw notNow('Prices are not known yet. Try again later.');
   const asked = { ...costed, localDay: admission.localDay, refusesUnpriced: pricedDayOf(request, pricing) !== '' };
   const costMicros = possibleCost(asked, pricing, typicalTokens);
   if (costMicros === 0) return undefined;

@@ -1,5 +1,5 @@
 import { create } from '@bufbuild/protobuf';
-import { fromErrorDetail, GatewayError } from '@gateway/errors';
+import { fromErrorDetail, GatewayError, notNowRetryMs } from '@gateway/errors';
 import {
   type ExecuteResponse,
   type ExecuteResult,
@@ -20,7 +20,6 @@ import { CancelReason } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { RpcError } from '@gateway/rpc';
 import { inSpan } from '@gateway/telemetry';
 import { labelSetsOf, mayUseModel } from '../authorization/token-rules.ts';
-import { retryAfterMs } from '../errors/client-error.ts';
 import type { RequestEvents } from '../events.ts';
 import type { AdmittedRequest } from '../request-context.ts';
 import { attemptFailure } from '../usage/request-log.ts';
@@ -171,7 +170,7 @@ export async function runAttempts(plan: AttemptPlan, { leases, events }: Attempt
       void reportLast();
       if (!(thrown instanceof RpcError) || signal.aborted) throw thrown;
       logEntry.onBrokerAway();
-      return outOfReach(plan.formats, { cause: thrown, retryAfterMs });
+      return outOfReach(plan.formats, { cause: thrown, retryAfterMs: notNowRetryMs });
     }
   }
 

@@ -1,5 +1,6 @@
 import { Socket } from 'node:net';
 import { create } from '@bufbuild/protobuf';
+import { TrustedProxies } from '@gateway/config';
 import { TokenSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { ManualClock } from '@gateway/time';
 import { createTokenText, tokenSha256 } from '@gateway/tokens';
@@ -71,7 +72,10 @@ async function presented(ownHeader: AuthHeader, own: Text, other: Text) {
     [ownHeader]: texts[own].values(forms[ownHeader]).slice(),
     [otherHeader]: texts[other].values(forms[otherHeader]).slice(),
   };
-  const tokenId = await authenticate({ headersDistinct, socket: new Socket() }, ownHeader, cache).then(
+  const tokenId = await authenticate({ headersDistinct, socket: new Socket() }, ownHeader, {
+    tokens: cache,
+    proxies,
+  }).then(
     (token) => token.tokenId,
     (thrown: unknown) => {
       expect(thrown).toMatchObject({ code: 'unauthorized' });
@@ -80,6 +84,27 @@ async function presented(ownHeader: AuthHeader, own: Text, other: Text) {
   );
   return { tokenId, lookups };
 }
+
+const proxies = new TrustedProxies(['10.0.0.0/8']);
+
+it('of a token that is not known yet waits its turn among those of its network, behind a proxy too', async () => {
+  const senders: string[] = [];
+  const tokens = {
+    async resolve(_digest: Buffer, senderOf: () => string = () => '') {
+      senders.push(senderOf());
+      return create(TokenSchema, { tokenId: 'known' });
+    },
+  };
+  const ask = (remoteAddress: string, forwardedFor: readonly string[]) => {
+    const headersDistinct = { authorization: [`Bearer ${known}`], 'x-forwarded-for': [...forwardedFor] };
+    const socket = Object.defineProperty(new Socket(), 'remoteAddress', { value: remoteAddress });
+    return authenticate({ headersDistinct, socket }, 'authorization', { tokens, proxies });
+  };
+  await ask('10.1.2.3', ['192.0.2.7']);
+  await ask('::ffff:10.1.2.3', ['198.51.100.1, 2001:db8:0:1::5', '10.0.0.9']);
+  await ask('203.0.113.4', ['192.0.2.7']);
+  expect(senders).toEqual(['192.0.2.7', '2001:db8:0:1', '203.0.113.4']);
+});
 
 describe.each(['authorization', 'x-api-key'] as const)(
   'a request to an endpoint whose own header is %s',

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { timestampMs } from '@bufbuild/protobuf/wkt';
+import { networkOf, type TrustedProxies } from '@gateway/config';
 import { GatewayError } from '@gateway/errors';
 import type { IdentityService, Token } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import type { Client } from '@gateway/rpc';
@@ -21,7 +22,7 @@ export type AuthHeader = 'authorization' | 'x-api-key';
 export async function authenticate(
   { headersDistinct: headers, socket }: Pick<IncomingMessage, 'headersDistinct' | 'socket'>,
   ownHeader: AuthHeader,
-  tokens: Pick<TokenCache, 'resolve'>,
+  { tokens, proxies }: { readonly tokens: Pick<TokenCache, 'resolve'>; readonly proxies: TrustedProxies },
 ): Promise<Token> {
   const otherHeader = ownHeader === 'authorization' ? 'x-api-key' : 'authorization';
   const own = tokenIn(headers, ownHeader);
@@ -29,7 +30,8 @@ export async function authenticate(
   // Operators' tokens are not accepted here.
   if (presented === undefined || presented.kind === 'operator')
     throw unauthorized('The token is missing or malformed.');
-  const token = await tokens.resolve(tokenSha256(presented.text), socket.remoteAddress);
+  const senderOf = () => networkOf(proxies.clientAddress(socket.remoteAddress, headers['x-forwarded-for']));
+  const token = await tokens.resolve(tokenSha256(presented.text), senderOf);
   if (token === undefined) throw unauthorized('The token is unknown, revoked or expired.');
   return token;
 }
@@ -94,10 +96,10 @@ export class TokenCache {
 
   /**
    * The token with this digest; undefined when it is unknown, revoked or expired. Throws when the
-   * source can't answer, and when too many lookups of unknown tokens are waiting. `peer`: the
-   * sender, for fair queueing.
+   * source can't answer, and when too many lookups of unknown tokens are waiting. `senderOf` names
+   * the sender's network, for fair queueing.
    */
-  async resolve(tokenSha256: Buffer, peer = ''): Promise<Token | undefined> {
+  async resolve(tokenSha256: Buffer, senderOf: () => string = () => ''): Promise<Token | undefined> {
     const key = tokenSha256.toString('latin1');
     const { clock, freshMs, slots } = this.#options;
     const nowMs = clock.nowMs();
@@ -108,7 +110,7 @@ export class TokenCache {
     if (lookup === undefined) {
       const lookUp = () => this.#lookUp(key, tokenSha256);
       // A token that was known is not a guess, so it never waits behind possible guesses.
-      const begun = known === undefined ? slots.run(peer, lookUp) : lookUp();
+      const begun = known === undefined ? slots.run(senderOf(), lookUp) : lookUp();
       lookup = begun.finally(() => this.#lookups.delete(key));
       this.#lookups.set(key, lookup);
     }

@@ -1,4 +1,4 @@
-import { GatewayError } from '@gateway/errors';
+import { type GatewayError, notNow } from '@gateway/errors';
 import { cancelTimer, startImmediate, startTimer } from '@gateway/time';
 
 export interface LookupSlotsOptions {
@@ -15,7 +15,7 @@ export interface LookupSlotsOptions {
 /**
  * Bounds how many lookups run concurrently. The others wait: peers take turns, and within a peer
  * the first comes first. So a flood of made-up tokens delays only itself and other requests from
- * the same address.
+ * the same network.
  */
 export class LookupSlots {
   readonly #options: Required<LookupSlotsOptions>;
@@ -94,5 +94,5 @@ export class LookupSlots {
 }
 
 function tooMany(): GatewayError {
-  return new GatewayError('providers_unavailable', 'Too many requests with unknown tokens. Try again later.');
+  return notNow('Too many requests with unknown tokens. Try again later.');
 }

@@ -1,5 +1,5 @@
 import { addAbortListener } from 'node:events';
-import { GatewayError } from '@gateway/errors';
+import { notNow } from '@gateway/errors';
 import { cancelTimer, monotonicMs, sleep, startTimer } from '@gateway/time';
 import { ExpansionAllowance } from './expansion-allowance.ts';
 import { type Waiter, WaitingRequests } from './waiting-requests.ts';
@@ -122,7 +122,7 @@ export class BodyMemory {
       take();
       resolve();
     };
-    const refused = () => reject(new GatewayError('providers_unavailable', noRoomText));
+    const refused = () => reject(notNow(noRoomText));
     const { tokenId, number } = owner;
     const waiter: Waiter = { tokenId, number, bytes, grant: () => end(granted), refuse: () => end(refused) };
     waiters.add(waiter);

@@ -1,5 +1,5 @@
 import { GatewayError } from '@gateway/errors';
-import { cacheTime, epochMs, monotonicMs } from '@gateway/time';
+import { cacheTime, monotonicMs } from '@gateway/time';
 import { LRUCache } from 'lru-cache';
 
 /**
@@ -20,8 +20,8 @@ export class ExpansionAllowance {
     const fullAtMs = Math.max(this.#fullAtMs.get(tokenId) ?? 0, nowMs) + bytes / bytesPerMs;
     const waitMs = Math.floor(fullAtMs - nowMs - fullAfterMs);
     if (waitMs > patienceMs) {
-      const retryAtMs = epochMs() + fullAtMs - bytes / bytesPerMs - nowMs;
-      throw new GatewayError('providers_unavailable', exhausted, { retryAtMs });
+      const retryAfterMs = Math.ceil(fullAtMs - bytes / bytesPerMs - nowMs);
+      throw new GatewayError('providers_unavailable', exhausted, { retryAfterMs });
     }
     this.#fullAtMs.set(tokenId, fullAtMs);
     return Math.max(0, waitMs);

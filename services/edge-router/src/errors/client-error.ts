@@ -1,4 +1,4 @@
-import { GatewayError, toGatewayError } from '@gateway/errors';
+import { GatewayError, notNow, toGatewayError } from '@gateway/errors';
 import { isNotNow } from '@gateway/rpc';
 
 /**
@@ -8,11 +8,5 @@ import { isNotNow } from '@gateway/rpc';
  */
 export function toClientError(thrown: unknown): GatewayError {
   if (thrown instanceof GatewayError || !isNotNow(thrown)) return toGatewayError(thrown);
-  return new GatewayError('providers_unavailable', 'The gateway is too busy at the moment. Try again later.', {
-    cause: thrown,
-    retryAfterMs,
-  });
+  return notNow('The gateway is too busy at the moment. Try again later.', thrown);
 }
-
-/** By then what the request waited for has usually come, and is kept for the next one. */
-export const retryAfterMs = 5_000;

@@ -1,4 +1,5 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { TrustedProxies } from '@gateway/config';
 import { GatewayError, type GatewayErrorCode } from '@gateway/errors';
 import { CostKind } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { RequestEnding } from '@gateway/proto/usage/v1/request_log_pb.js';
@@ -29,6 +30,7 @@ import { hasStalled } from './stalled-clients.ts';
 
 export interface AppPeers extends EndpointPeers {
   readonly tokens: TokenCache;
+  readonly proxies: TrustedProxies;
   readonly signIn: EdgeRouterPeers['signIn'];
   readonly events: RequestEvents;
   readonly requestLog: RequestLog;
@@ -126,7 +128,7 @@ async function serve(
 async function answer(asked: Asked, route: Route, peers: AppPeers, bodies: BodyMemory): Promise<void> {
   const { requestId, request, response, signal, logEntry, patience } = asked;
   checkMethod(route, request);
-  const token = await patience.within(() => authenticate(request, route.authHeader, peers.tokens));
+  const token = await patience.within(() => authenticate(request, route.authHeader, peers));
   logEntry.onAuthenticated(token.tokenId);
   const takesTokens = route.cost === CostKind.REQUEST_AND_TOKENS;
   // Before the body is read: a bad request takes a slot too.

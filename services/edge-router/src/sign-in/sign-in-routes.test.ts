@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { TrustedProxies } from '@gateway/config';
 import { GrantProblem, SignInService } from '@gateway/proto/identity/v1/person_service_pb.js';
 import { directClient, type Handlers, serviceRoute } from '@gateway/rpc';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -22,8 +23,10 @@ async function openRoutes(
   answers: Partial<Handlers<typeof SignInService>> = {},
 ) {
   const faults: unknown[] = [];
+  const config = readEdgeRouterConfig({ PORT: '0', SIGN_IN_PAGE_URL: 'https://admin.example/device', ...env });
   const routes = signInRoutes({
-    config: readEdgeRouterConfig({ PORT: '0', SIGN_IN_PAGE_URL: 'https://admin.example/device', ...env }),
+    config,
+    proxies: new TrustedProxies(config.trustedProxies),
     signIn: directClient(serviceRoute(SignInService, { ...identity, ...answers })),
     tokens: { resolve: async () => undefined },
     managed: new ManagedClients(),

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { networkOf, TrustedProxies } from '@gateway/config';
+import { networkOf, type TrustedProxies } from '@gateway/config';
 import { GatewayError } from '@gateway/errors';
 import { GrantProblem, type SessionTokens, type SignInService } from '@gateway/proto/identity/v1/person_service_pb.js';
 import type { Client } from '@gateway/rpc';
@@ -18,6 +18,7 @@ export interface SignInPeers {
   readonly config: EdgeRouterConfig;
   readonly signIn: Client<typeof SignInService>;
   readonly tokens: Pick<TokenCache, 'resolve'>;
+  readonly proxies: TrustedProxies;
   readonly managed: Pick<ManagedClients, 'policyFor'>;
   readonly onFault: (fault: unknown) => void;
 }
@@ -34,13 +35,19 @@ export interface SignInRoute {
  * and revocation. They exist only if the console's page for people is known.
  * @see https://www.rfc-editor.org/rfc/rfc8628
  */
-export function signInRoutes({ config, signIn, tokens, managed, onFault }: SignInPeers): readonly SignInRoute[] {
+export function signInRoutes({
+  config,
+  signIn,
+  tokens,
+  proxies,
+  managed,
+  onFault,
+}: SignInPeers): readonly SignInRoute[] {
   const { signInPageUrl: pageUrl, publicUrl, opencodeModels, admissionPatienceMs: timeoutMs, uploadPace } = config;
   if (pageUrl === undefined) return [];
   const begun = new LRUCache<string, number>({ max: 10_000, ttl: 60_000, noUpdateTTL: true, ...cacheTime });
   const polls = new LRUCache<string, number>({ max: 10_000, ttl: pollMs, noUpdateTTL: true, ...cacheTime });
   const slots = new LookupSlots({ waitMs: timeoutMs });
-  const proxies = new TrustedProxies(config.trustedProxies);
   const senderOf = ({ headers, socket }: IncomingMessage) => {
     const address = proxies.clientAddress(socket.remoteAddress, headers['x-forwarded-for']);
     return { client: headers['user-agent'] ?? '', address };
@@ -167,7 +174,7 @@ export function signInRoutes({ config, signIn, tokens, managed, onFault }: SignI
       method: 'GET',
       path: '/managed/settings',
       async answer(request, response) {
-        const token = await authenticate(request, 'authorization', tokens).catch((thrown) => {
+        const token = await authenticate(request, 'authorization', { tokens, proxies }).catch((thrown) => {
           // Clients do not start after any other status than 200, 401 and 404.
           if (thrown instanceof GatewayError && thrown.code === 'unauthorized') throw thrown;
           onFault(thrown);

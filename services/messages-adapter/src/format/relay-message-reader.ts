@@ -92,17 +92,16 @@ export class RelayMessageReader implements AnswerReader {
   }
 
   #endBuffered(): void {
-    const type = this.#members.value('type');
-    if (type === 'error') return this.#fail(mapStreamError({ type, error: this.#members.value('error') }));
+    const message = this.#bytes <= maxParsedBytes ? parseJson(Buffer.concat(this.#chunks).toString()) : undefined;
+    const { type, error, id } = asObject(message) ?? this.#members.values('type', 'error', 'id');
+    if (type === 'error') return this.#fail(mapStreamError({ type, error }));
     if (type !== 'message') return this.#fail(brokenStream());
-    if (this.#bytes <= maxParsedBytes) return this.#finishSmall(Buffer.concat(this.#chunks));
-    this.#readStart();
-    this.#finishLarge();
+    this.#readStart(id);
+    if (message === undefined) this.#finishLarge();
+    else this.#finishSmall(asObject(message) ?? {});
   }
 
-  #finishSmall(bytes: Buffer): void {
-    const message = asObject(parseJson(bytes.toString())) ?? {};
-    this.#readStart();
+  #finishSmall(message: JsonObject): void {
     this.affinityMissed = lostReasoning(message.input_transformations);
     const content = asArray(message.content);
     this.#readEnd(message, content.some(isToolCall));
@@ -115,22 +114,23 @@ export class RelayMessageReader implements AnswerReader {
    * large to buffer.
    */
   #beginToPassOn(): void {
-    if (this.#members.value('type') !== 'message') return this.#fail(answerTooLarge());
-    this.#readStart();
+    const { type, id } = this.#members.values('type', 'id');
+    if (type !== 'message') return this.#fail(answerTooLarge());
+    this.#readStart(id);
     this.#isPassedOn = true;
   }
 
   /** Reads what is known of the bytes that are still here. */
-  #readStart(): void {
-    this.answerId = asString(this.#members.value('id'));
+  #readStart(id: unknown): void {
+    this.answerId = asString(id);
     this.encryptedReasoning = reasoningAt(new BufferList(this.#chunks), this.#members.signature);
     this.producedCharacters = this.#bytes;
   }
 
   /** The content of such a message is not parsed. */
   #finishLarge(): void {
-    const [model, stop_reason, usage] = ['model', 'stop_reason', 'usage'].map((key) => this.#members.value(key));
-    this.#readEnd({ model, stop_reason, usage }, stop_reason === 'tool_use');
+    const end = this.#members.values('model', 'stop_reason', 'usage');
+    this.#readEnd(end, end.stop_reason === 'tool_use');
     this.result = { kind: 'finished' };
   }
 
@@ -179,8 +179,10 @@ class MessageMembers {
     }
     this.#tail.push(bytes);
     this.#tailBytes += bytes.length;
-    if (this.#scanner.members.length > this.#membersRead) this.#readMembers(Buffer.concat(this.#tail));
-    this.#forgetOldBytes();
+    if (this.#tailBytes > maxParsedBytes) {
+      this.#readMembers();
+      this.#forgetOldBytes();
+    }
     return true;
   }
 
@@ -199,11 +201,12 @@ class MessageMembers {
   }
 
   /**
-   * The value of a member that has arrived; undefined when it has not, or is not small. For a
-   * repeated member, the last value.
+   * The members with these keys that have arrived and are small. Of a repeated member it is the last
+   * one.
    */
-  value(key: string): unknown {
-    return this.#values.get(key);
+  values(...keys: readonly string[]): JsonObject {
+    this.#readMembers();
+    return Object.fromEntries(keys.map((key) => [key, this.#values.get(key)]));
   }
 
   #forgetOldBytes(): void {
@@ -215,7 +218,9 @@ class MessageMembers {
     }
   }
 
-  #readMembers(bytes: Buffer): void {
+  #readMembers(): void {
+    if (this.#scanner.members.length === this.#membersRead) return;
+    const bytes = Buffer.concat(this.#tail);
     for (const { keyStart, keyEnd, valueStart, valueEnd } of this.#scanner.members.slice(this.#membersRead)) {
       this.#membersRead += 1;
       if (valueEnd - keyStart > maxMemberBytes) continue;
