@@ -24,6 +24,7 @@ export interface PoolBrokerParts {
   readonly store: PoolStore;
   /** Default: only the accounts of gateway.yaml, with tokens in memory. */
   readonly database?: GatewayDatabase | undefined;
+  /** Default: the clock of the store. */
   readonly clock?: Clock;
   /** Returns a number from 0 to below 1. Default: `random` of `@gateway/time`. */
   readonly random?: () => number;
@@ -31,7 +32,7 @@ export interface PoolBrokerParts {
 
 export function createPoolBrokerService(config: PoolBrokerConfig, runtime: ServiceRuntime, parts: PoolBrokerParts) {
   const stop = new AbortController();
-  const { store, database, clock = systemClock, random = sharedRandom } = parts;
+  const { store, database, clock = store.clock ?? systemClock, random = sharedRandom } = parts;
   const { keys, proxies, pollMs, ...settings } = config.credentials ?? readCredentialConfig({});
   const directory = new AccountDirectory(config.gateway, keys, database);
   const context: RefreshContext = {

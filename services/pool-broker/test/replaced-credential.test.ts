@@ -25,11 +25,11 @@ async function memory(): Promise<Opening> {
 async function redis(): Promise<Opening> {
   const { redisUrl } = await testBackends();
   const keyPrefix = `test-${randomUUID()}:`;
-  const options = { settings: redisAt(redisUrl), clock: systemClock, keyPrefix };
+  const options = { settings: redisAt(redisUrl), keyPrefix };
   return async () => {
     const store = await openRedisPoolStore({ ...options, metrics: new Metrics() });
     onTestFinished(() => store[Symbol.asyncDispose]());
-    return withFallback(store, systemClock, () => undefined);
+    return withFallback(store, store.clock, () => undefined);
   };
 }
 

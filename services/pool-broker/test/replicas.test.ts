@@ -13,7 +13,7 @@ import { directClient } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { startRedis, type TestServer, testBackends } from '@gateway/testkit';
 import { roomMs } from '@gateway/testkit/room';
-import { type Clock, ManualClock, systemClock } from '@gateway/time';
+import { type Clock, ManualClock, monotonicMs, systemClock } from '@gateway/time';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { gatewayWith, sampleAccount, sampleSettings } from '../src/__fixtures__/sample-gateway.ts';
 import { createPoolBrokerService } from '../src/service.ts';
@@ -25,23 +25,27 @@ type Attempt = MessageInitShape<typeof AttemptSchema>;
 
 interface Shared {
   readonly redisUrl: string;
+  /** Replaces Redis' clock. */
   readonly clock?: Clock;
+  /** By how much the clock of each replica's machine is wrong. */
+  readonly wrongByMs?: readonly number[];
   readonly caps: readonly number[];
 }
 
 /** Replicas of the broker, each with its own connection to one Redis. */
-async function replicasOf(count: number, { redisUrl, clock = systemClock, caps }: Shared) {
+async function replicasOf(count: number, { redisUrl, clock, wrongByMs = [], caps }: Shared) {
   const keyPrefix = `test-${randomUUID()}:`;
   const accounts = caps.map((maxConcurrency, n) => sampleAccount('responses', `a${n}`, { maxConcurrency }));
   const gateway = gatewayWith(accounts);
   return Promise.all(
-    Array.from({ length: count }, async () => {
+    Array.from({ length: count }, async (_, n) => {
       const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
       const options = { settings: redisAt(redisUrl), metrics: runtime.metrics };
-      const redis = await openRedisPoolStore({ ...options, clock, keyPrefix });
+      const machineClock = { nowMs: () => systemClock.nowMs() + (wrongByMs[n] ?? 0) };
+      const redis = await openRedisPoolStore({ ...options, keyPrefix, machineClock, ...(clock && { clock }) });
       onTestFinished(() => redis[Symbol.asyncDispose]());
-      const store = withFallback(redis, clock, () => undefined);
-      const { routes } = createPoolBrokerService({ gateway }, runtime, { store, clock });
+      const store = withFallback(redis, redis.clock, () => undefined);
+      const { routes } = createPoolBrokerService({ gateway }, runtime, { store });
       return { ...directClient(routes[0]), ...directClient(routes[1]) };
     }),
   );
@@ -205,6 +209,61 @@ describe('three replicas of the broker', () => {
     expect(await askAll()).toHaveLength(1);
   });
 });
+
+describe('replicas on machines whose clocks are ten minutes wrong', () => {
+  const wrongByMs = [0, 600_000, -600_000];
+
+  /** Has this replica report that its account is limited for a while. Returns when it did. */
+  async function limit(pools: Replica, forMs: number) {
+    const lease = await leased(pools);
+    const reportedMs = monotonicMs();
+    await pools.report({ attempt: ended(lease, AttemptResult.RATE_LIMITED, forMs) });
+    return { lease, reportedMs };
+  }
+
+  it.each([0, 1, 2])('all tell the wait that a provider told number %i of them', async (n) => {
+    const { redisUrl } = await testBackends();
+    const replicas = await replicasOf(3, { redisUrl, wrongByMs, caps: [5] });
+    const { reportedMs } = await limit(replicas[n] ?? expect.fail(), 3_600_000);
+    for (const pools of replicas) {
+      const result = await acquire(pools);
+      const { retryAfterMs = 0 } = result.case === 'exhausted' ? result.value : expect.fail(`${result.case}`);
+      expect(retryAfterMs).toBeLessThanOrEqual(3_600_000 + clockErrorMs);
+      expect(retryAfterMs).toBeGreaterThanOrEqual(3_600_000 - clockErrorMs - (monotonicMs() - reportedMs));
+    }
+  });
+
+  it.each([0, 1, 2])('end a pause that number %i of them began when it is over, not before', async (n) => {
+    const { redisUrl } = await testBackends();
+    const replicas = await replicasOf(3, { redisUrl, wrongByMs, caps: [50] });
+    const { reportedMs } = await limit(replicas[n] ?? expect.fail(), 1_500);
+    const endOf = async (pools: Replica) => {
+      await expect.poll(async () => (await acquire(pools)).case, { timeout: roomMs(10_000) }).toBe('lease');
+      return monotonicMs() - reportedMs;
+    };
+    for (const endMs of await Promise.all(replicas.map(endOf))) expect(endMs).toBeGreaterThan(1_500 - clockErrorMs);
+  });
+
+  it('go on by one clock while Redis is away', async () => {
+    const redis: TestServer = await startRedis();
+    onTestFinished(() => redis[Symbol.asyncDispose]());
+    const replicas = await replicasOf(3, { redisUrl: redis.url, wrongByMs, caps: [5, 5] });
+    const { lease, reportedMs } = await limit(replicas[1] ?? expect.fail(), 60_000);
+    for (const pools of replicas) await leased(pools);
+    await redis.kill();
+    for (const pools of replicas) {
+      const given = await leased(pools);
+      expect(given.accountId).not.toBe(lease.accountId);
+      const result = await acquire(pools, [ended(given, AttemptResult.RATE_LIMITED, 600_000)]);
+      const { retryAfterMs = 0 } = result.case === 'exhausted' ? result.value : expect.fail(`${result.case}`);
+      expect(retryAfterMs).toBeLessThanOrEqual(60_000 + clockErrorMs);
+      expect(retryAfterMs).toBeGreaterThanOrEqual(60_000 - clockErrorMs - (monotonicMs() - reportedMs));
+    }
+  });
+});
+
+/** Each replica knows Redis' time as exactly as an answer of Redis is quick. */
+const clockErrorMs = 500;
 
 describe('replicas whose Redis goes away', () => {
   it('go on with what they knew, each within the caps as far as it knows', async () => {

@@ -1,5 +1,4 @@
 import { create } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { AdapterService, Dialect, type ExecuteResponse } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import {
@@ -72,7 +71,7 @@ export function bearer(baseUrl: string, value: string, version = ''): GetCredent
     baseUrl,
     secret: { case: 'bearer', value },
     version,
-    cacheableUntil: timestampFromMs(nowMs + 60_000),
+    cacheableForMs: 60_000,
   });
 }
 

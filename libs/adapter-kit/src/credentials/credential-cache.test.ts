@@ -1,5 +1,4 @@
 import { create } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { GatewayError } from '@gateway/errors';
 import {
   CredentialService,
@@ -39,7 +38,7 @@ beforeEach(() => {
       accountId: target.value ?? '',
       baseUrl: 'https://provider.test:8443/v1',
       secret: { case: 'bearer', value: `secret-${number}` },
-      cacheableUntil: timestampFromMs(clock.nowMs() + 500),
+      cacheableForMs: 500,
       version: versions ? `v${number}` : '',
     });
   };

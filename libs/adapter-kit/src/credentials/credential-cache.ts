@@ -1,4 +1,3 @@
-import { timestampMs } from '@bufbuild/protobuf/wkt';
 import type { CredentialService, GetCredentialResponse } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { Client } from '@gateway/rpc';
 import type { Clock } from '@gateway/time';
@@ -55,7 +54,7 @@ export class CredentialCache {
 
   /** Any usable account of a pool. */
   async ofPool(pool: string): Promise<ProviderAccount> {
-    return toProviderAccount(await this.#client.getCredential({ target: { case: 'pool', value: pool } }, deadline));
+    return this.#ask({ target: { case: 'pool', value: pool } });
   }
 
   /** Called when the provider refuses this secret: the next call requests another one. */
@@ -70,7 +69,7 @@ export class CredentialCache {
   async #fetch(accountId: string): Promise<ProviderAccount> {
     const refusedVersion = this.#refused.get(accountId) ?? '';
     const target = { case: 'accountId' as const, value: accountId };
-    const account = toProviderAccount(await this.#client.getCredential({ target, refusedVersion }, deadline));
+    const account = await this.#ask({ target, refusedVersion });
     // It was refused while this request was in flight, so the broker does not know yet.
     if (refusedVersion === '' && account.version !== '' && account.version === this.#refused.get(accountId))
       return this.#fetch(accountId);
@@ -78,6 +77,12 @@ export class CredentialCache {
     this.#accounts.set(accountId, account);
     if (this.#refused.get(accountId) === refusedVersion) this.#refused.delete(accountId);
     return account;
+  }
+
+  /** The answer may be cached from the question on: the broker answers later. */
+  async #ask(question: Parameters<Client<typeof CredentialService>['getCredential']>[0]): Promise<ProviderAccount> {
+    const askedAtMs = this.#clock.nowMs();
+    return toProviderAccount(await this.#client.getCredential(question, deadline), askedAtMs);
   }
 
   /** Secrets of removed accounts must not stay in memory. */
@@ -95,8 +100,8 @@ export function sameSecret(a: ProviderAccount, b: ProviderAccount): boolean {
   return JSON.stringify(a.secretHeader) === JSON.stringify(b.secretHeader);
 }
 
-function toProviderAccount(response: GetCredentialResponse): ProviderAccount {
-  const { accountId, baseUrl, secret, cacheableUntil, version } = response;
+function toProviderAccount(response: GetCredentialResponse, askedAtMs: number): ProviderAccount {
+  const { accountId, baseUrl, secret, cacheableForMs, version } = response;
   const url = new URL(baseUrl);
   return {
     accountId,
@@ -105,7 +110,7 @@ function toProviderAccount(response: GetCredentialResponse): ProviderAccount {
     port: Number(url.port) || (url.protocol === 'https:' ? 443 : 80),
     basePath: url.pathname.replace(/(?<!\/)\/+$/, ''),
     secretHeader: toSecretHeader(secret),
-    cacheableUntilMs: cacheableUntil === undefined ? 0 : timestampMs(cacheableUntil),
+    cacheableUntilMs: askedAtMs + cacheableForMs,
     version,
   };
 }

@@ -23,6 +23,7 @@ export function credentialHandlers(broker: Broker): Handlers<typeof CredentialSe
         baseUrl: pool.baseUrl,
         secret: { case: kind === 'bearer' ? 'bearer' : 'apiKey', value: text },
         cacheableUntil: timestampFromMs(Math.floor(cacheableUntilMs)),
+        cacheableForMs: Math.floor(Math.max(0, cacheableUntilMs - broker.clock.nowMs())),
         version,
       };
     },

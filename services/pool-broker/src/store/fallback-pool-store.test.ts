@@ -132,6 +132,18 @@ describe('a shared store that goes away', () => {
     expect([await inFlight(store), await inFlight(shared)]).toEqual([0, 0]);
   });
 
+  it.each([true, false])('learns later what was learnt alone, if by its own time: %s', async (isKnown) => {
+    const { clock, shared, cooled, coolingOf } = storesOf();
+    const own = { nowMs: () => clock.nowMs() + (isKnown ? 0 : 600_000), isKnown };
+    const store = withFallback(shared, own, () => undefined);
+    shared.away = true;
+    await store.changeHealth('a', () => cooled(own.nowMs() + 50_000));
+    shared.away = false;
+    clock.advanceMs(1_000);
+    await store.readAccounts(['a'], ttlMs);
+    expect(await coolingOf(shared, 'a')).toBe(isKnown ? 'cooling' : 'available');
+  });
+
   it('is not called for a second after a failure, so that only one of several calls waits', async () => {
     const { clock, shared, store, faults } = storesOf();
     shared.away = true;

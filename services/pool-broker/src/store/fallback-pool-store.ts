@@ -1,9 +1,10 @@
 import type { ServiceRuntime } from '@gateway/lifecycle';
 import type { RedisSettings } from '@gateway/redis';
-import { type Clock, monotonicMs, systemClock } from '@gateway/time';
+import { monotonicMs } from '@gateway/time';
 import { mergeHealth } from '../health/account-health.ts';
 import { MemoryPoolStore } from './memory-pool-store.ts';
 import { type PoolStore, readApart } from './pool-store.ts';
+import type { SharedClock } from './redis-clock.ts';
 import { openRedisPoolStore } from './redis-pool-store.ts';
 
 /**
@@ -19,9 +20,9 @@ export async function openSharedPoolStore(
     help: 'Times that this process used its own memory for a second because Redis did not answer.',
   });
   const onFault = (reason: string) => logger.warn({ reason }, 'connection to Redis failed');
-  const redis = await openRedisPoolStore({ settings, clock: systemClock, metrics, onFault });
+  const redis = await openRedisPoolStore({ settings, metrics, onFault });
   let saidMs = Number.NEGATIVE_INFINITY;
-  return withFallback(redis, systemClock, (thrown) => {
+  return withFallback(redis, redis.clock, (thrown) => {
     fallbacks.inc();
     // An outage has one cause, and this happens every second of it.
     if (monotonicMs() - saidMs < sayAgainMs) return;
@@ -35,9 +36,10 @@ const sayAgainMs = 60_000;
 
 /**
  * Answers from a snapshot for a second after the shared store failed. Health that changed in the
- * meantime is merged once the shared store is back.
+ * meantime is merged once the shared store is back, unless it was timed by a clock that the other
+ * replicas do not share.
  */
-export function withFallback(shared: PoolStore, clock: Clock, onFallback: (thrown: unknown) => void): PoolStore {
+export function withFallback(shared: PoolStore, clock: SharedClock, onFallback: (thrown: unknown) => void): PoolStore {
   const snapshot = new MemoryPoolStore(clock);
   /** Accounts whose health changed while the shared store was away. */
   const unshared = new Set<string>();
@@ -75,6 +77,7 @@ export function withFallback(shared: PoolStore, clock: Clock, onFallback: (throw
   }
 
   const store: PoolStore = {
+    clock,
     readPoolView: (question) => readApart(store, question),
 
     readAccounts(accountIds, leaseTtlMs) {
@@ -96,7 +99,7 @@ export function withFallback(shared: PoolStore, clock: Clock, onFallback: (throw
       return sharedOr(
         () => shared.changeHealth(accountId, change),
         () => {
-          if (isChanged) unshared.add(accountId);
+          if (isChanged && clock.isKnown !== false) unshared.add(accountId);
           return isChanged;
         },
       );

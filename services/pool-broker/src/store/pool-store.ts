@@ -1,3 +1,4 @@
+import type { Clock } from '@gateway/time';
 import type { ModelReport } from '../catalog/list-models.ts';
 import type { AccountHealth } from '../health/account-health.ts';
 import type { AccountView } from '../health/eligibility.ts';
@@ -8,6 +9,8 @@ import type { PoolHealth } from '../health/pool-health.ts';
  * can't be reached.
  */
 export interface PoolStore extends AsyncDisposable {
+  /** The clock by which its users count. Default: the machine's. */
+  readonly clock?: Clock;
   /**
    * What a request must know about a pool: the results of `readAccounts`, `readPool`,
    * `boundAccount` and `shareOf`.

@@ -14,10 +14,14 @@ import { type ModelReport, modelReportSchema } from '../catalog/list-models.ts';
 import { type AccountHealth, accountHealthSchema, healthForgottenAtMs, healthy } from '../health/account-health.ts';
 import { forgottenIncidentAtMs, noIncidents, type PoolHealth, poolHealthSchema } from '../health/pool-health.ts';
 import { maxCallers, type PoolRequest, type PoolStore, readApart } from './pool-store.ts';
+import { RedisClock, type SharedClock } from './redis-clock.ts';
 
 export interface RedisPoolStoreOptions extends Pick<RedisOptions, 'settings' | 'onFault'> {
-  readonly clock: Clock;
   readonly metrics: Metrics;
+  /** For tests only: replaces Redis' clock. */
+  readonly clock?: Clock;
+  /** For tests only: the clock of the machine, which counts until Redis has answered. */
+  readonly machineClock?: Clock;
   /** Prefix of every key, so that suites can share a server. Default "pool:". */
   readonly keyPrefix?: string;
 }
@@ -27,15 +31,33 @@ export interface RedisPoolStoreOptions extends Pick<RedisOptions, 'settings' | '
  * sorted sets, scored by time. It opens whether or not Redis is reachable; during an outage calls
  * reject.
  */
-export async function openRedisPoolStore(options: RedisPoolStoreOptions): Promise<PoolStore> {
-  const { clock, metrics, keyPrefix } = options;
+export async function openRedisPoolStore(
+  options: RedisPoolStoreOptions,
+): Promise<PoolStore & { readonly clock: SharedClock }> {
+  const { metrics, keyPrefix } = options;
   const redis = openRedis({ ...options, isRepeatable: false });
-  const operation = redisOperations(metrics);
+  const measured = redisOperations(metrics);
   const keys = keysWith(keyPrefix ?? 'pool:');
+  const closed = new AbortController();
+  const redisClock = new RedisClock(askTime, options.machineClock);
+  const clock: SharedClock = options.clock ?? redisClock;
   /** The last change of each value in this process. */
   const changes = new Map<string, Promise<unknown>>();
 
   const get = (key: string) => operation('get', () => redis.get(key));
+
+  /** In a cluster the key decides which node's clock counts for all replicas. */
+  async function askTime(): Promise<number> {
+    const time = (await measured('time', () => runScript(redis, scripts.time, [keys.time], []))) as [string, string];
+    return Number(time[0]) * 1_000 + Number(time[1]) / 1_000;
+  }
+
+  /** What is timed by the machine's clock must not reach the other replicas. */
+  async function operation<T>(name: string, call: () => Promise<T>): Promise<T> {
+    if (clock !== redisClock || redisClock.isKnown) return measured(name, call);
+    await redisClock.update();
+    throw new Error('The time of Redis was unknown until now.');
+  }
 
   /**
    * The keys of one pool, or of one session, share a hash tag, so that Redis Cluster can run the
@@ -73,8 +95,14 @@ export async function openRedisPoolStore(options: RedisPoolStoreOptions): Promis
     throw new Error('A value changed too often to be updated.');
   }
 
-  await operation('connect', () => within(connectTimeoutMs, redis.connect())).catch(() => undefined);
-  const store: PoolStore = {
+  await measured('connect', () => within(connectTimeoutMs, redis.connect())).catch(() => undefined);
+  if (clock === redisClock) {
+    redis.on('ready', () => redisClock.update().catch(() => undefined));
+    await within(connectTimeoutMs, redisClock.update()).catch(() => undefined);
+    void redisClock.follow(closed.signal);
+  }
+  const store: PoolStore & { readonly clock: SharedClock } = {
+    clock,
     readPoolView: (question) => readApart(store, question),
 
     /** Uses one script per pool. */
@@ -151,7 +179,10 @@ export async function openRedisPoolStore(options: RedisPoolStoreOptions): Promis
       return texts.map(storedReport.read).filter((report) => report !== undefined);
     },
 
-    [Symbol.asyncDispose]: async () => redis.disconnect(),
+    async [Symbol.asyncDispose]() {
+      closed.abort();
+      redis.disconnect();
+    },
   };
   return store;
 }
@@ -185,7 +216,7 @@ function keysWith(prefix: string) {
     return [ofPool.requests, ofPool.model(model), ...(caller === '' ? [] : [ofPool.caller(caller)])];
   };
   const binding = (affinityId: string) => `${prefix}{affinity:${affinityId}}`;
-  return { account, pool, requestSets, binding };
+  return { account, pool, requestSets, binding, time: `${prefix}{time}` };
 }
 
 /** Account ids are "<pool>/<name>". */
@@ -243,6 +274,9 @@ local function count_in(key, lease, now, ttl)
 end`;
 
 const scripts = {
+  // Returns seconds and microseconds.
+  time: scriptOf("return redis.call('TIME')"),
+
   // Keys: health and leases of each account. Parameters: the time before which leases are ignored,
   // as "(<ms>". Returns health and number of leases of each.
   readAccounts: scriptOf(`

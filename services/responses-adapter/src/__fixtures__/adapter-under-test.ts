@@ -1,5 +1,4 @@
 import { create } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { AdapterPeers } from '@gateway/adapter-kit';
 import { GatewayError } from '@gateway/errors';
 import type { Service } from '@gateway/lifecycle';
@@ -89,7 +88,7 @@ function peersOf(providerUrl: string, reports: object[]): AdapterPeers {
       accountId: 'responses/a',
       baseUrl: `${providerUrl}/v1`,
       secret: { case: 'bearer', value: 'secret' },
-      cacheableUntil: timestampFromMs(Date.now() + 60_000),
+      cacheableForMs: 60_000,
     }),
   });
   return { broker: directClient(broker), credentials: directClient(credentials) };

@@ -936,6 +936,14 @@ export declare type GetCredentialResponse = Message<"gateway.pool.v1.GetCredenti
    * @generated from field: string version = 6;
    */
   version: string;
+
+  /**
+   * Milliseconds until cacheable_until, when the broker answered. Clocks differ, so adapters count by
+   * this. 0: not to be cached.
+   *
+   * @generated from field: uint32 cacheable_for_ms = 7;
+   */
+  cacheableForMs: number;
 };
 
 /**

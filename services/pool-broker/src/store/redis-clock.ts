@@ -1,0 +1,57 @@
+import { type Clock, monotonicMs, sleep, systemClock } from '@gateway/time';
+
+/** The clock by which replicas count what they share. */
+export interface SharedClock extends Clock {
+  /** False while it is only the clock of this machine. */
+  readonly isKnown?: boolean;
+}
+
+/**
+ * The time of Redis, by which all replicas count what they share: their machines' clocks differ.
+ * Between answers, and while Redis is away, the monotonic clock of this process carries it on.
+ */
+export class RedisClock implements SharedClock {
+  readonly #ask: () => Promise<number>;
+  readonly #ofMachine: Clock;
+  /** By how much Redis' clock is ahead of the monotonic clock. Undefined before the first answer. */
+  #aheadMs: number | undefined;
+  #latestMs = Number.NEGATIVE_INFINITY;
+
+  /** @param ask returns the epoch milliseconds of Redis */
+  constructor(ask: () => Promise<number>, ofMachine: Clock = systemClock) {
+    this.#ask = ask;
+    this.#ofMachine = ofMachine;
+  }
+
+  get isKnown(): boolean {
+    return this.#aheadMs !== undefined;
+  }
+
+  nowMs(): number {
+    if (this.#aheadMs === undefined) return this.#ofMachine.nowMs();
+    const nowMs = Math.floor(monotonicMs() + this.#aheadMs);
+    // A correction makes time wait. Only a clock of Redis that was set back turns it back.
+    const isCorrected = nowMs < this.#latestMs && this.#latestMs - nowMs < largestCorrectionMs;
+    if (!isCorrected) this.#latestMs = nowMs;
+    return this.#latestMs;
+  }
+
+  /** Redis read its clock at some point of the round trip, so a slow answer says less than a fast one. */
+  async update(): Promise<void> {
+    const askedMs = monotonicMs();
+    const redisMs = await this.#ask();
+    const [leastMs, mostMs] = [redisMs - monotonicMs(), redisMs - askedMs];
+    this.#aheadMs = Math.min(mostMs, Math.max(leastMs, this.#aheadMs ?? (leastMs + mostMs) / 2));
+  }
+
+  /** Never rejects. */
+  async follow(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await sleep(updateEveryMs, { signal, ref: false }).catch(() => undefined);
+      if (!signal.aborted) await this.update().catch(() => undefined);
+    }
+  }
+}
+
+const updateEveryMs = 5_000;
+const largestCorrectionMs = 1_000;
