@@ -71,7 +71,7 @@ describe('an operator', () => {
     expect(await accessibilityProblems(page)).toEqual([]);
     await dialog().getByLabel('Name').fill('Team A');
     await dialog().getByLabel('Budget in EUR').fill('2');
-    await dialog().getByLabel('Models').fill(models.join(', '));
+    await dialog().getByLabel('Models', { exact: true }).fill(models.join(', '));
     await dialog().getByLabel('Accounts').fill('team-a');
     await submit('Create group');
     await page.getByRole('heading', { level: 1, name: 'Team A' }).waitFor();
