@@ -1,4 +1,3 @@
-export * from './billing.ts';
 export {
   type ChatAnswer,
   type ChatAnswerOptions,
@@ -8,13 +7,4 @@ export {
 } from './chat-answer.ts';
 export { createChatAnswer } from './create-chat-answer.ts';
 export * from './parse-chat-request.ts';
-export {
-  type Billing,
-  maxTokenCount,
-  type ReportedUsage,
-  readTokenCount,
-  type TokenUsage,
-  toReportedUsage,
-  type UsagePass,
-  wholeUsage,
-} from './token-usage.ts';
+export * from './token-usage.ts';

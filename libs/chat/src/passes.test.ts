@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { fitPasses, nameIn, servedWord, toolCallsIn } from './billing.ts';
-import { maxTokenCount, type UsagePass } from './token-usage.ts';
+import { fitPasses, maxTokenCount, nameIn, servedWord, toolCallsIn, type UsagePass } from './token-usage.ts';
 
 const pass = (given: Partial<UsagePass>): UsagePass => ({
   ...{ kind: 'compaction', model: '', inputTokens: 0, cachedTokens: 0 },
