@@ -218,7 +218,7 @@ export interface UpstreamErrorAnswer extends UpstreamHead {
 }
 
 /** The input for reading quotas. */
-export interface QuotaAnswer extends Pick<UpstreamHead, 'headers'> {
+export interface QuotaAnswer extends Pick<UpstreamHead, 'headers' | 'skewMs'> {
   /** The provider's model id in the request. */
   readonly model: string;
   readonly nowMs: number;

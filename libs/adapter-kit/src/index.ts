@@ -9,7 +9,15 @@ export * from './failure/error-meanings.ts';
 export * from './failure/error-texts.ts';
 export * from './failure/meaning-rules.ts';
 export type * from './format-definition.ts';
-export { latestMs, numberIn, readRetryAfterMs, toFutureMs, withLaterQuotas } from './quotas.ts';
+export {
+  type AnswerTime,
+  fromProviderMs,
+  latestMs,
+  numberIn,
+  readRetryAfterMs,
+  toFutureMs,
+  withLaterQuotas,
+} from './quotas.ts';
 export { readModels } from './rpc/list-models.ts';
 export * from './translation/translation.ts';
 export type { UpstreamHead } from './upstream/upstream-exchange.ts';

@@ -34,16 +34,44 @@ export function numberIn(headers: Headers, name: string): number | undefined {
   return Number.isFinite(value) ? value : undefined;
 }
 
+/** When an answer was received, and by how much this machine's clock was ahead of its provider's. */
+export interface AnswerTime {
+  readonly nowMs: number;
+  readonly skewMs?: number | undefined;
+}
+
+/**
+ * By how much this machine's clock is ahead of the one that wrote the header `date`. 0 where they
+ * can't be told apart, since the header is exact to the second, and where it is missing or differs
+ * too much to be believed.
+ */
+export function readSkewMs({ date = '' }: Headers, nowMs: number): number {
+  const skewMs = nowMs - Date.parse(date);
+  return Math.abs(skewMs) >= leastSkewMs && Math.abs(skewMs) <= mostSkewMs ? skewMs : 0;
+}
+
+const leastSkewMs = 2_000;
+const mostSkewMs = 86_400_000;
+
+/**
+ * An instant by a provider's clock, in epoch milliseconds of this machine. Undefined when it has
+ * passed.
+ */
+export function fromProviderMs(instantMs: number, { nowMs, skewMs = 0 }: AnswerTime): number | undefined {
+  return toFutureMs(instantMs + skewMs, nowMs);
+}
+
 /**
  * Epoch milliseconds from `retry-after` or `retry-after-ms`, which contain seconds, milliseconds or
  * a date.
  */
-export function readRetryAfterMs({ headers, nowMs }: { headers: Headers; nowMs: number }): number | undefined {
+export function readRetryAfterMs(answer: AnswerTime & { readonly headers: Headers }): number | undefined {
+  const { headers, nowMs } = answer;
   const milliseconds = numberIn(headers, 'retry-after-ms');
   if (milliseconds !== undefined) return toFutureMs(nowMs + milliseconds, nowMs);
   const seconds = numberIn(headers, 'retry-after');
   if (seconds !== undefined) return toFutureMs(nowMs + seconds * 1_000, nowMs);
-  return toFutureMs(Date.parse(headers['retry-after'] ?? ''), nowMs);
+  return fromProviderMs(Date.parse(headers['retry-after'] ?? ''), answer);
 }
 
 /** Rounds a future time to whole epoch milliseconds. Undefined for a time in the past. */

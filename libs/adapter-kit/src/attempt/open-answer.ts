@@ -4,6 +4,7 @@ import type { AdapterContext } from '../adapter-context.ts';
 import { type ProviderAccount, sameSecret } from '../credentials/credential-cache.ts';
 import { unexpectedAnswerCause } from '../failure/failure-cause.ts';
 import type { AttemptFailure, ClientRequest, PreparedCall, QuotaWindow } from '../format-definition.ts';
+import { readSkewMs } from '../quotas.ts';
 import { readBody, type UpstreamExchange, type UpstreamHead } from '../upstream/upstream-exchange.ts';
 import { plainFailure, unavailable } from './execute-result.ts';
 import { type ProviderCalls, toErrorType } from './provider-calls.ts';
@@ -97,7 +98,8 @@ export class Opening implements Disposable {
   async answer(): Promise<OpenedAnswer | undefined> {
     const { exchange } = this;
     if (exchange === undefined) throw new Error('nothing was sent');
-    const head = await exchange.head();
+    const received = await exchange.head();
+    const head = { ...received, skewMs: readSkewMs(received.headers, this.#context.clock.nowMs()) };
     this.#options.calls.onHead(head.status);
     const opened = await toOpened(this.#context, this.#request, exchange, head);
     if (opened.failure === undefined) return opened;
@@ -150,9 +152,9 @@ async function toOpened(
   exchange: UpstreamExchange,
   head: UpstreamHead,
 ): Promise<OpenedAnswer> {
-  const { headers, status } = head;
+  const { headers, status, skewMs } = head;
   const { format, clock } = context;
-  const quotas = format.readWindows?.({ headers, model: request.lease.model, nowMs: clock.nowMs() }) ?? [];
+  const quotas = format.readWindows?.({ headers, skewMs, model: request.lease.model, nowMs: clock.nowMs() }) ?? [];
   if (status >= 400) return { failure: await readFailure(context, exchange, head), quotas };
   if (isProviderAnswer(head)) return { exchange, head, quotas };
   const failure = plainFailure(AttemptResult.NETWORK_ERROR, unexpectedAnswerCause(head), status);
@@ -180,14 +182,15 @@ function isReadable({ 'content-encoding': encoding = 'identity' }: UpstreamHead[
 async function readFailure(
   { format, clock }: AdapterContext,
   exchange: UpstreamExchange,
-  { status, headers }: UpstreamHead,
+  head: UpstreamHead,
 ): Promise<AttemptFailure> {
+  const { status, headers } = head;
   exchange.endWithin(status === 401 ? refusalBodyTimeoutMs : errorBodyTimeoutMs);
   const nowMs = clock.nowMs();
-  if (!isReadable(headers)) return format.mapUpstreamError({ status, headers, body: new Uint8Array(), nowMs });
+  if (!isReadable(headers)) return format.mapUpstreamError({ ...head, body: new Uint8Array(), nowMs });
   const body = await readBody(exchange, maxErrorBodyBytes);
   const answer = { status, contentType: headers['content-type'] ?? '', body };
-  return { answer, ...format.mapUpstreamError({ status, headers, body, nowMs }) };
+  return { answer, ...format.mapUpstreamError({ ...head, body, nowMs }) };
 }
 
 const errorBodyTimeoutMs = 10_000;

@@ -8,6 +8,8 @@ export interface UpstreamHead {
   readonly status: number;
   /** Lower-case names; repeated values are joined with commas. */
   readonly headers: Readonly<Record<string, string>>;
+  /** By how much this machine's clock is ahead of the provider's. Default: 0. See `readSkewMs`. */
+  readonly skewMs?: number | undefined;
 }
 
 export interface ExchangeOptions {

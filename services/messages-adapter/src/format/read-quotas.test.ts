@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readWindows } from './read-quotas.ts';
+import { readRateLimit, readWindows } from './read-quotas.ts';
 
 const nowMs = 1_795_132_800_000;
 const nowSeconds = nowMs / 1_000;
@@ -100,5 +100,30 @@ describe('any headers', () => {
         }
       }),
     );
+  });
+});
+
+describe("a provider whose clock differs from this machine's", () => {
+  it.each([0, 600_000, -600_000])('ends its limits after the same time here, %i ms later', (skewMs) => {
+    const iso = (ms: number) => new Date(nowMs - skewMs + ms).toISOString();
+    const ofKey = {
+      'anthropic-ratelimit-requests-limit': '50',
+      'anthropic-ratelimit-requests-remaining': '0',
+      'anthropic-ratelimit-requests-reset': iso(30_000),
+    };
+    const ofSubscription = {
+      [`${unified}-status`]: 'rejected',
+      [`${unified}-5h-status`]: 'rejected',
+      [`${unified}-5h-utilization`]: '1',
+      [`${unified}-5h-reset`]: `${(nowMs - skewMs) / 1_000 + 600}`,
+    };
+    for (const [headers, afterMs] of [
+      [ofKey, 30_000],
+      [ofSubscription, 600_000],
+    ] as const) {
+      const answer = { headers, model: 'claude-opus-5', nowMs, skewMs };
+      expect(readWindows(answer)).toMatchObject([{ resetsAtMs: nowMs + afterMs }]);
+      expect(readRateLimit(answer).retryAtMs).toBe(nowMs + afterMs);
+    }
   });
 });

@@ -1,13 +1,13 @@
 import {
+  fromProviderMs,
   latestMs,
   numberIn,
   type QuotaAnswer,
   type QuotaWindow,
   readRetryAfterMs,
-  toFutureMs,
 } from '@gateway/adapter-kit';
 
-type AnswerHead = Pick<QuotaAnswer, 'headers' | 'nowMs'>;
+type AnswerHead = Pick<QuotaAnswer, 'headers' | 'nowMs' | 'skewMs'>;
 type Headers = AnswerHead['headers'];
 
 /**
@@ -25,7 +25,8 @@ const unified = 'anthropic-ratelimit-unified';
  * The windows for which the headers contain a status or an amount: `5h`, `7d` or, for one model
  * family, `7d_opus`.
  */
-function usageWindows({ headers, nowMs }: QuotaAnswer): readonly QuotaWindow[] {
+function usageWindows(answer: QuotaAnswer): readonly QuotaWindow[] {
+  const { headers } = answer;
   return windowNames(headers).flatMap((name) => {
     const usedFraction = usedFractionOf(name, headers);
     if (usedFraction === undefined) return [];
@@ -35,7 +36,7 @@ function usageWindows({ headers, nowMs }: QuotaAnswer): readonly QuotaWindow[] {
         name,
         models: family === undefined ? '' : `*${family}*`,
         usedFraction,
-        resetsAtMs: windowResetMs(name, { headers, nowMs }),
+        resetsAtMs: windowResetMs(name, answer),
         lengthSeconds: secondsOf(length),
       },
     ];
@@ -68,11 +69,12 @@ const fullest = 0.999;
  * When a window of a subscription resets; undefined when the headers do not say. Never much later
  * than its length.
  */
-function windowResetMs(window: string, { headers, nowMs }: AnswerHead): number | undefined {
+function windowResetMs(window: string, answer: AnswerHead): number | undefined {
+  const { headers, nowMs } = answer;
   const reset = numberIn(headers, `${unified}-${window}-reset`) ?? numberIn(headers, `${unified}-reset`);
   if (reset === undefined) return undefined;
   // Unix seconds; numbers that would lie thousands of years ahead are milliseconds.
-  const resetMs = toFutureMs(reset > 1e11 ? reset : reset * 1_000, nowMs);
+  const resetMs = fromProviderMs(reset > 1e11 ? reset : reset * 1_000, answer);
   const longestMs = window.startsWith('5h') ? 6 * hourMs : 8 * 24 * hourMs;
   return resetMs === undefined ? undefined : Math.min(resetMs, nowMs + longestMs);
 }
@@ -87,12 +89,13 @@ function secondsOf(length: string): number | undefined {
 
 const keyLimitNames = ['requests', 'tokens', 'input-tokens', 'output-tokens'];
 
-function keyLimits({ headers, model, nowMs }: QuotaAnswer): readonly QuotaWindow[] {
+function keyLimits(answer: QuotaAnswer): readonly QuotaWindow[] {
+  const { headers, model } = answer;
   return keyLimitNames.flatMap((name) => {
     const limit = numberIn(headers, `anthropic-ratelimit-${name}-limit`);
     const remaining = numberIn(headers, `anthropic-ratelimit-${name}-remaining`);
     if (limit === undefined || limit <= 0 || remaining === undefined) return [];
-    const resetsAtMs = toFutureMs(Date.parse(headers[`anthropic-ratelimit-${name}-reset`] ?? ''), nowMs);
+    const resetsAtMs = fromProviderMs(Date.parse(headers[`anthropic-ratelimit-${name}-reset`] ?? ''), answer);
     const usedFraction = Math.max(0, 1 - remaining / limit);
     return [{ name, models: model, usedFraction, resetsAtMs, lengthSeconds: undefined }];
   });
@@ -120,7 +123,7 @@ export function readRateLimit(answer: AnswerHead): RateLimit {
   const rejected = rejectedWindows(answer.headers);
   if (rejected.length > 0) return windowLimit(rejected, retryAfter, answer);
   const usedUp = usedUpLimits(answer.headers);
-  const resets = usedUp.map((limit) => toFutureMs(Date.parse(answer.headers[`${limit}-reset`] ?? ''), answer.nowMs));
+  const resets = usedUp.map((limit) => fromProviderMs(Date.parse(answer.headers[`${limit}-reset`] ?? ''), answer));
   // The limits of an API key apply per model.
   return { retryAtMs: retryAfter ?? latestMs(resets), modelScoped: usedUp.length > 0, isReached: usedUp.length > 0 };
 }

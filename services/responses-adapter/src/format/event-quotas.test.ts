@@ -31,8 +31,8 @@ const hoursWindow = { name: '5h', models: '', usedFraction: 1, resetsAtMs: nowMs
 
 describe('the windows of a rate-limit event', () => {
   it('differ by their length, whichever of them is the primary one', () => {
-    expect(eventWindows(limits(week, hours), nowMs)).toEqual([weekWindow, hoursWindow]);
-    expect(eventWindows(limits(hours, week), nowMs)).toEqual([hoursWindow, weekWindow]);
+    expect(eventWindows(limits(week, hours), { nowMs })).toEqual([weekWindow, hoursWindow]);
+    expect(eventWindows(limits(hours, week), { nowMs })).toEqual([hoursWindow, weekWindow]);
   });
 
   it('say the same as headers of the same amounts', () => {
@@ -45,7 +45,7 @@ describe('the windows of a rate-limit event', () => {
       'x-codex-bengalfox-primary-reset-after-seconds': '7200',
     };
     const ofFamily = limits(hours, null, { metered_limit_name: 'codex_bengalfox' });
-    expect([...eventWindows(limits(week), nowMs), ...eventWindows(ofFamily, nowMs)]).toEqual(
+    expect([...eventWindows(limits(week), { nowMs }), ...eventWindows(ofFamily, { nowMs })]).toEqual(
       readWindows({ headers, model: 'gpt-5.5', nowMs }),
     );
   });
@@ -56,8 +56,8 @@ describe('the windows of a rate-limit event', () => {
     ['codex-Spark', '*spark*'],
     ['', ''],
   ])('of the limit %j hold for the models %j', (name, models) => {
-    expect(eventWindows(limits(hours, null, { metered_limit_name: name }), nowMs)).toMatchObject([{ models }]);
-    expect(eventWindows(limits(hours, null, { limit_name: name }), nowMs)).toMatchObject([{ models }]);
+    expect(eventWindows(limits(hours, null, { metered_limit_name: name }), { nowMs })).toMatchObject([{ models }]);
+    expect(eventWindows(limits(hours, null, { limit_name: name }), { nowMs })).toMatchObject([{ models }]);
   });
 
   it('are of sensible amounts and times, or none, whatever the event holds', () => {
@@ -68,7 +68,7 @@ describe('the windows of a rate-limit event', () => {
     fc.assert(
       fc.property(anyWindow, anyWindow, fc.string(), (primary, secondary, name) => {
         const event = limits(primary, secondary, { metered_limit_name: name });
-        for (const { usedFraction, resetsAtMs = nowMs + 1, lengthSeconds = 0 } of eventWindows(event, nowMs)) {
+        for (const { usedFraction, resetsAtMs = nowMs + 1, lengthSeconds = 0 } of eventWindows(event, { nowMs })) {
           expect(usedFraction).toBeGreaterThanOrEqual(0);
           expect(resetsAtMs).toBeGreaterThan(nowMs);
           expect(lengthSeconds).toBeGreaterThanOrEqual(0);

@@ -4,6 +4,7 @@ import {
   type ChatReaderOptions,
   type QuotaWindow,
   type ReasoningState,
+  type UpstreamHead,
 } from '@gateway/adapter-kit';
 import type { ChatAnswer, ReportedUsage } from '@gateway/chat';
 import { asArray, asCount, asObject, asString, type JsonObject } from '@gateway/json';
@@ -34,6 +35,10 @@ export class EventReader extends ChatAnswerReader {
     this.#messages = new MessageWriter(answer, wantsJson);
     this.#calls = new CallWriter(answer);
     this.#quotas = new EventQuotas(nowMs);
+  }
+
+  onHead({ skewMs }: UpstreamHead): void {
+    this.#quotas.skewMs = skewMs;
   }
 
   get reportedUsage(): ReportedUsage | undefined {

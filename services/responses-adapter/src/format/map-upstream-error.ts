@@ -1,8 +1,10 @@
 import {
+  type AnswerTime,
   type AttemptFailure,
   accountTexts,
   closerRejections,
   type ErrorMeaning,
+  fromProviderMs,
   meaningOfStatus,
   meaningOfText,
   type StatusRule,
@@ -22,7 +24,7 @@ import { type EventQuotas, exhaustedWindowsResetMs, isLimitReached, readRetryAt 
  * @see https://platform.openai.com/docs/guides/error-codes
  */
 export function mapUpstreamError(answer: UpstreamErrorAnswer): AttemptFailure {
-  const error = readProviderError(parseJson(new TextDecoder().decode(answer.body)), answer.nowMs);
+  const error = readProviderError(parseJson(new TextDecoder().decode(answer.body)), answer);
   const meaning = meaningOfStatus(answer, statusRules, meaningOf(error, 'rejected'));
   // A subscription's window applies to the account, whatever the code says.
   const isOfAccount = meaning === 'model_limited' && exhaustedWindowsResetMs(answer) !== undefined;
@@ -42,8 +44,9 @@ export function mapUpstreamError(answer: UpstreamErrorAnswer): AttemptFailure {
  * @param holder contains the error, flat or nested
  * @param limits from the rate-limit events of the same stream
  */
-export function mapStreamError(holder: unknown, { nowMs, exhaustedUntilMs }: StreamQuotas): AttemptFailure {
-  const error = readProviderError(holder, nowMs);
+export function mapStreamError(holder: unknown, quotas: StreamQuotas): AttemptFailure {
+  const { exhaustedUntilMs } = quotas;
+  const error = readProviderError(holder, quotas);
   const meaning = meaningOf(error) ?? 'server_error';
   return toAttemptFailure({
     meaning: meaning === 'model_limited' && exhaustedUntilMs !== undefined ? 'limited' : meaning,
@@ -54,7 +57,7 @@ export function mapStreamError(holder: unknown, { nowMs, exhaustedUntilMs }: Str
   });
 }
 
-type StreamQuotas = Pick<EventQuotas, 'nowMs' | 'exhaustedUntilMs'>;
+type StreamQuotas = AnswerTime & Pick<EventQuotas, 'exhaustedUntilMs'>;
 
 /** What a person must solve, whatever the status. */
 const ofAccount = ['refused_account', 'no_credit', 'revoked_credential', 'disabled_account'] as const;
@@ -116,14 +119,14 @@ interface ProviderError {
  * `{detail: {…}}`, or the members themselves. A value without one gives an error without codes and
  * text.
  */
-export function readProviderError(value: unknown, nowMs: number): ProviderError {
+export function readProviderError(value: unknown, time: AnswerTime): ProviderError {
   const holder = asObject(value) ?? {};
   const error = asObject(holder.error) ?? asObject(holder.detail) ?? holder;
   const code = asString(error.code);
   const type = asString(error.type);
   const codes = [code, type].filter((each) => each !== undefined);
   const text = asString(error.message) ?? asString(holder.detail) ?? '';
-  return { codes, code, type, text, param: asString(error.param), resetsAtMs: readReset(error, nowMs) };
+  return { codes, code, type, text, param: asString(error.param), resetsAtMs: readReset(error, time) };
 }
 
 /**
@@ -164,9 +167,10 @@ export const textMeanings: readonly TextMeaning[] = [
   ...accountTexts,
 ];
 
-function readReset(error: JsonObject, nowMs: number): number | undefined {
+function readReset(error: JsonObject, time: AnswerTime): number | undefined {
+  const { nowMs } = time;
   const resetsAtSeconds = asNumber(error.resets_at);
-  if (resetsAtSeconds !== undefined) return toFutureMs(resetsAtSeconds * 1_000, nowMs);
+  if (resetsAtSeconds !== undefined) return fromProviderMs(resetsAtSeconds * 1_000, time);
   const resetsInSeconds = asNumber(error.resets_in_seconds);
   return resetsInSeconds === undefined ? undefined : toFutureMs(nowMs + resetsInSeconds * 1_000, nowMs);
 }

@@ -1,4 +1,5 @@
 import {
+  type AnswerTime,
   latestMs,
   numberIn,
   type QuotaAnswer,
@@ -9,7 +10,7 @@ import {
 } from '@gateway/adapter-kit';
 import { asNumber, asObject, asString, type JsonObject } from '@gateway/json';
 
-type AnswerHead = Pick<QuotaAnswer, 'headers' | 'nowMs'>;
+type AnswerHead = Pick<QuotaAnswer, 'headers' | 'nowMs' | 'skewMs'>;
 
 /**
  * The quotas in an answer's headers: the usage windows of a subscription (`x-codex-primary-…`,
@@ -25,13 +26,14 @@ export function readWindows(answer: QuotaAnswer): readonly QuotaWindow[] {
  * The usage windows of a subscription. Which one is primary differs by plan, so they are identified
  * by their length.
  */
-function usageWindows({ headers, nowMs }: AnswerHead): readonly QuotaWindow[] {
+function usageWindows(answer: AnswerHead): readonly QuotaWindow[] {
+  const { headers } = answer;
   return Object.keys(headers).flatMap((name) => {
     const [, window, family = '', rank = ''] =
       /^(x-codex-(?:(.+)-)?(primary|secondary)-)used-percent$/.exec(name) ?? [];
     if (window === undefined) return [];
     const read = (member: string) => numberIn(headers, window + member.replaceAll('_', '-'));
-    return toWindow({ rank, family, nowMs }, read);
+    return toWindow({ rank, family, time: answer }, read);
   });
 }
 
@@ -39,12 +41,12 @@ function usageWindows({ headers, nowMs }: AnswerHead): readonly QuotaWindow[] {
  * The windows in a `codex.rate_limits` event. One that belongs to a model family has its name,
  * `codex_<family>`.
  */
-export function eventWindows(event: JsonObject, nowMs: number): readonly QuotaWindow[] {
+export function eventWindows(event: JsonObject, time: AnswerTime): readonly QuotaWindow[] {
   const limit = asString(event.metered_limit_name) ?? asString(event.limit_name) ?? '';
   const family = limit.toLowerCase().replace(/^codex(?:[_-]|$)/, '');
   return ['primary', 'secondary'].flatMap((rank) => {
     const window = asObject(asObject(event.rate_limits)?.[rank]);
-    return toWindow({ rank, family, nowMs }, (member) => asNumber(window?.[member]));
+    return toWindow({ rank, family, time }, (member) => asNumber(window?.[member]));
   });
 }
 
@@ -53,13 +55,13 @@ interface WindowSubject {
   readonly rank: string;
   /** Empty: the whole account. */
   readonly family: string;
-  readonly nowMs: number;
+  readonly time: AnswerTime;
 }
 
 /** Reads a member of a window, by its name in events. */
 type ReadMember = (member: string) => number | undefined;
 
-function toWindow({ rank, family, nowMs }: WindowSubject, read: ReadMember): readonly QuotaWindow[] {
+function toWindow({ rank, family, time }: WindowSubject, read: ReadMember): readonly QuotaWindow[] {
   const usedPercent = read('used_percent');
   if (usedPercent === undefined || usedPercent < 0) return [];
   const minutes = positive(read('window_minutes'));
@@ -69,7 +71,7 @@ function toWindow({ rank, family, nowMs }: WindowSubject, read: ReadMember): rea
       name: family === '' ? length : `${length}_${family}`,
       models: family === '' ? '' : `*${family}*`,
       usedFraction: usedPercent / 100,
-      resetsAtMs: resetOf(minutes, read, nowMs),
+      resetsAtMs: resetOf(minutes, read, time),
       lengthSeconds: minutes === undefined ? undefined : Math.round(minutes * 60),
     },
   ];
@@ -79,9 +81,10 @@ function toWindow({ rank, family, nowMs }: WindowSubject, read: ReadMember): rea
  * The absolute time has precedence. A window's reset is never much further away than the window's
  * length.
  */
-function resetOf(minutes: number | undefined, read: ReadMember, nowMs: number): number | undefined {
+function resetOf(minutes: number | undefined, read: ReadMember, { nowMs, skewMs = 0 }: AnswerTime): number | undefined {
   const resetAt = read('reset_at');
-  const resetMs = resetAt !== undefined ? resetAt * 1_000 : nowMs + (read('reset_after_seconds') ?? Number.NaN) * 1_000;
+  const resetMs =
+    resetAt !== undefined ? resetAt * 1_000 + skewMs : nowMs + (read('reset_after_seconds') ?? Number.NaN) * 1_000;
   const latestMs = minutes === undefined ? Number.POSITIVE_INFINITY : nowMs + minutes * minuteMs + slackMs(minutes);
   return toFutureMs(Math.min(resetMs, latestMs), nowMs);
 }
@@ -125,6 +128,8 @@ function positive(value: number | undefined): number | undefined {
 export class EventQuotas {
   /** Epoch milliseconds from which relative resets are counted. */
   readonly nowMs: number;
+  /** From the head of the answer. */
+  skewMs: number | undefined;
   windows: readonly QuotaWindow[] = [];
 
   constructor(nowMs: number) {
@@ -140,7 +145,7 @@ export class EventQuotas {
 
   /** Takes a `codex.rate_limits` event. */
   add(event: JsonObject): void {
-    this.windows = withLaterQuotas(this.windows, eventWindows(event, this.nowMs));
+    this.windows = withLaterQuotas(this.windows, eventWindows(event, this));
   }
 }
 
@@ -171,10 +176,10 @@ function latestResetMs(windows: readonly QuotaWindow[]): number | undefined {
 /**
  * Whether the headers show a limit of the account that is reached: a window, or a limit of its key.
  */
-export function isLimitReached({ headers, nowMs }: AnswerHead): boolean {
+export function isLimitReached(answer: AnswerHead): boolean {
   const isSpent = ({ usedFraction }: QuotaWindow) => usedFraction >= 1;
-  const remaining = ['requests', 'tokens'].map((limit) => numberIn(headers, `x-ratelimit-remaining-${limit}`));
-  return usageWindows({ headers, nowMs }).some(isSpent) || remaining.some((left) => left !== undefined && left <= 0);
+  const remaining = ['requests', 'tokens'].map((limit) => numberIn(answer.headers, `x-ratelimit-remaining-${limit}`));
+  return usageWindows(answer).some(isSpent) || remaining.some((left) => left !== undefined && left <= 0);
 }
 
 /** A limit with something left is not the one that was reached. */

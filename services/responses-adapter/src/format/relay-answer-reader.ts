@@ -62,7 +62,8 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
     this.#quotas = new EventQuotas(nowMs);
   }
 
-  onHead({ headers }: UpstreamHead): void {
+  onHead({ headers, skewMs }: UpstreamHead): void {
+    this.#quotas.skewMs = skewMs;
     this.#providerHeaders = headers;
   }
 
