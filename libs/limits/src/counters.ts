@@ -2,8 +2,7 @@ import type { Clock } from '@gateway/time';
 import { LRUCache } from 'lru-cache';
 import { Counter } from './counter.ts';
 import { dayForgottenAtMs } from './decide.ts';
-import type { KnownTotal } from './limit-store.ts';
-import { type CounterName, counterName } from './limited-key.ts';
+import { type CounterName, counterName, type KnownTotal } from './limited-key.ts';
 
 export interface CountersOptions {
   readonly clock: Clock;

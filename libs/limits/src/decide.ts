@@ -14,8 +14,7 @@ import {
 } from '@gateway/proto/limiter/v1/limit_pb.js';
 import type { AdmitRequest, AdmitResponse } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { endOfLocalDayMs, type LocalDay, msUntil } from '@gateway/time';
-import type { KnownTotal } from './limit-store.ts';
-import type { CounterName, GroupedTerms, KeyLimits } from './limited-key.ts';
+import type { CounterName, GroupedTerms, KeyLimits, KnownTotal } from './limited-key.ts';
 import { budgetSpan } from './span.ts';
 
 /** Length of the sliding window. An entry made at instant t leaves at exactly t + 60,000 ms. */

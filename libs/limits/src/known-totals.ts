@@ -1,5 +1,6 @@
 import type { FallbackOptions } from './fallback-options.ts';
-import { type KnownTotal, slicesOf } from './limit-store.ts';
+import { slicesOf } from './limit-store.ts';
+import type { KnownTotal } from './limited-key.ts';
 
 /**
  * A remote that may have returned empty, or as an older copy of itself, continues from the totals

@@ -2,7 +2,7 @@ import type { Refusal } from '@gateway/proto/limiter/v1/limit_pb.js';
 import type { OwnAdmission as OwnAdmissionMessage } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import type { LocalDay } from '@gateway/time';
 import type { Check, Decision } from './decide.ts';
-import type { CounterName, GroupedTerms, LimitedKey } from './limited-key.ts';
+import type { CounterName, GroupedTerms, KnownTotal, LimitedKey } from './limited-key.ts';
 import type { ReplicaPlace } from './replica-share.ts';
 import type { Span } from './span.ts';
 
@@ -64,18 +64,12 @@ export interface RemoteLimits {
   heartbeat(beat: Heartbeat): Promise<ReplicaPlace | undefined>;
   /**
    * Raises counters to totals that were known, where they are lower. The next total of the ledger
-   * replaces them, whatever it is. `wasLost`: a counter that lacks its total has lost it, so what was
-   * settled since comes on top.
+   * replaces them, whatever it is. `wasLost`: a counter that lacks its total has lost it, so what
+   * was settled since comes on top.
    */
   raise?(known: readonly KnownTotal[], wasLost?: boolean): Promise<void>;
   /** Connects, if there is something to connect to. */
   start?(): Promise<void>;
-}
-
-/** A total as it was seen last. */
-export interface KnownTotal {
-  readonly counter: CounterName;
-  readonly total: number;
 }
 
 export interface Heartbeat {

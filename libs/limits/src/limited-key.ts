@@ -17,6 +17,12 @@ export interface CounterName extends LimitedKey {
   readonly span: Span;
 }
 
+/** A total as it was seen last. */
+export interface KnownTotal {
+  readonly counter: CounterName;
+  readonly total: number;
+}
+
 export type KeyLimits = Partial<Omit<Limits, '$typeName' | '$unknown' | 'budget'>> & {
   readonly budget?: Pick<NonNullable<Limits['budget']>, 'amountMicros' | 'period'> | undefined;
 };

@@ -17,7 +17,6 @@ import {
 import { ExpiringAmountsByName } from './expiring-amounts.ts';
 import {
   type Heartbeat,
-  type KnownTotal,
   type LedgerTotal,
   type LimitStore,
   maxPendingIds,
@@ -34,6 +33,7 @@ import {
   countersOf,
   endedName,
   isPlain,
+  type KnownTotal,
   nameOf,
   type Subject,
   subjectsOf,

@@ -1,14 +1,7 @@
 import { CostKind, type LimitStatus } from '@gateway/proto/limiter/v1/limit_pb.js';
 import type { Check, Decision } from './decide.ts';
-import type {
-  KnownTotal,
-  OwnAdmission,
-  Reservation,
-  RunningRequest,
-  SettledTotals,
-  Settlement,
-} from './limit-store.ts';
-import { counterName, type Subject, subjectsOf } from './limited-key.ts';
+import type { OwnAdmission, Reservation, RunningRequest, SettledTotals, Settlement } from './limit-store.ts';
+import { counterName, type KnownTotal, type Subject, subjectsOf } from './limited-key.ts';
 import { budgetSpan, daySpan } from './span.ts';
 
 /** The totals that an answer shows. */

@@ -5,7 +5,7 @@ import type { AccountConfig, GatewayConfig, PoolConfig, PoolFormat } from '@gate
 import type { ServiceRuntime } from '@gateway/lifecycle';
 import { matchesAnyPattern } from '@gateway/presentation/model-pattern';
 import { PriceBook } from '@gateway/prices';
-import { LeastThinking, ProviderFormat, ThinkingMode } from '@gateway/proto/pool/v1/account_pb.js';
+import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import { PriceListSchema } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { type Clock, sleep } from '@gateway/time';
 import { LRUCache } from 'lru-cache';
@@ -14,6 +14,7 @@ import { toPriceList } from '../rpc/catalog-messages.ts';
 import type { PoolStore } from '../store/pool-store.ts';
 import type { ModelReport, ProviderModel, ServedModel } from './list-models.ts';
 import { listModels, splitSnapshotDate } from './list-models.ts';
+import { traitsOfModel } from './model-traits.ts';
 
 export interface Candidate {
   readonly pool: PoolConfig;
@@ -316,27 +317,6 @@ function candidateOf(pool: PoolConfig, model: string, defaultEffort: string, isU
 function withRefresh(report: ModelReport, refreshMs: number): ModelReport {
   return { ...report, refreshMs: Math.max(refreshMs, report.refreshMs ?? 0) };
 }
-
-/** The configured traits of a pool's model: the first matching pattern applies. */
-export function traitsOfModel({ modelTraits }: PoolConfig, model: string) {
-  const traits = modelTraits.find(({ pattern }) => matchesAnyPattern(model, [pattern]))?.traits;
-  if (traits === undefined) return undefined;
-  const { efforts, thinking, leastThinking, ...others } = traits;
-  return {
-    ...others,
-    efforts: efforts && { levels: [...efforts] },
-    ...(thinking && { thinking: thinkingModes[thinking] }),
-    ...(leastThinking && { leastThinking: leastThinkings[leastThinking] }),
-  };
-}
-
-const thinkingModes = { none: ThinkingMode.NONE, budget: ThinkingMode.BUDGET, adaptive: ThinkingMode.ADAPTIVE };
-
-const leastThinkings = {
-  disabled: LeastThinking.DISABLED,
-  between_tools: LeastThinking.BETWEEN_TOOLS,
-  low_effort: LeastThinking.LOW_EFFORT,
-};
 
 export const providerFormats: Readonly<Record<PoolFormat, ProviderFormat>> = {
   responses: ProviderFormat.RESPONSES,

@@ -1,6 +1,6 @@
 import type { ModelTraits, PoolConfig } from '@gateway/config';
 import { describe, expect, it } from 'vitest';
-import { traitsOfModel } from './catalog.ts';
+import { traitsOfModel } from './model-traits.ts';
 
 const unsaid: ModelTraits = {
   efforts: undefined,

@@ -9,7 +9,7 @@ import {
 import { describe, expect, it } from 'vitest';
 import { sampleGateway } from '../__fixtures__/sample-gateway.ts';
 import { toWindows } from '../accounts/attempt.ts';
-import { traitsOfModel } from '../catalog/catalog.ts';
+import { traitsOfModel } from '../catalog/model-traits.ts';
 import { toWindowMessage } from './account-messages.ts';
 
 const unsaid: ModelTraits = {

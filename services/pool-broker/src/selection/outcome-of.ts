@@ -1,6 +1,5 @@
 import type { Lack } from '../accounts/attempt.ts';
-import { anyTime, type SkipReason } from '../health/eligibility.ts';
-import type { Examination } from './select-account.ts';
+import { anyTime, type Eligibility, type SkipReason } from '../health/eligibility.ts';
 
 /**
  * Exhausted: every account that could serve the request is limited. Unavailable: some of them
@@ -8,7 +7,7 @@ import type { Examination } from './select-account.ts';
  * account that is only busy, no time is known.
  * @see spec "Rate limits"
  */
-export function outcomeOf(examinations: readonly Examination[], nowMs: number) {
+export function outcomeOf(examinations: readonly Findings[], nowMs: number) {
   const skipReasons = examinations
     .flatMap(({ examined }) => examined.map(({ skipReason }) => skipReason))
     .filter((skipReason) => skipReason === undefined || !cannotServe[skipReason.kind]);
@@ -29,6 +28,11 @@ export function outcomeOf(examinations: readonly Examination[], nowMs: number) {
   const earliestMs = Math.min(...resets, ...probes);
   if (probes.length > 0) return { kind: 'unavailable', lack, retryAtMs: Math.max(nowMs, earliestMs) } as const;
   return { kind: 'exhausted', retryAtMs: earliestMs === anyTime ? undefined : earliestMs } as const;
+}
+
+/** What was found about the accounts of a candidate. */
+interface Findings {
+  readonly examined: readonly Pick<Eligibility, 'skipReason'>[];
 }
 
 /**
