@@ -114,6 +114,10 @@ export const limitsAndTokens: DashboardDescription = {
             { expr: increase('gateway_limiter_dropped_settles_total'), legend: 'settles dropped' },
             { expr: increase('gateway_limiter_day_total_load_failures_total'), legend: 'day totals not loaded' },
             { expr: increase('gateway_limiter_admissions_not_kept_total'), legend: 'admissions not stored' },
+            {
+              expr: increase('gateway_limiter_missing_totals_total', ['continued']),
+              legend: 'lost totals: {{continued}}',
+            },
           ],
           alerts: ['GatewayLedgerAndRedisDiffer'],
         },
