@@ -51,7 +51,7 @@ export class ChatClients implements Disposable {
     return { marker, sentMs, receivedMs: Date.now(), status, retryAfterSeconds, text };
   }
 
-  /** All answers to a client that waits as long as each refusal says, the last of them a success. */
+  /** All answers to a client that waits as long as each refusal says. The last is a success. */
   async obey(token: string, signal: AbortSignal): Promise<readonly Answer[]> {
     const answers: Answer[] = [];
     for (;;) {

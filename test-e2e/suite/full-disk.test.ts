@@ -8,8 +8,8 @@ import { describe, expect, it } from 'vitest';
 import { chat } from '../client/chat.ts';
 import { type RunningCommand, startCommand, untilReady } from '../topologies/gateway-process.ts';
 
-// On a real file system of 24 MiB, in a mount namespace of its own. Where the machine allows no such
-// namespace, this fails and says so: a full disk can't be tried otherwise.
+// On a real file system of 24 MiB, in a mount namespace of its own. Where the machine allows no
+// such namespace, this fails and says so: a full disk can't be tried otherwise.
 
 describe.runIf(process.platform === 'linux')('a gateway in one process on a full disk', () => {
   it.each([

@@ -37,7 +37,7 @@ classes:
 `;
 
 /**
- * Whoever may start pods gives them any labels. So pods of other namespaces are admitted by the
+ * Anyone who may start pods gives them any labels. So pods of other namespaces are admitted by the
  * namespace too, whose labels only administrators of the cluster set.
  */
 const prometheusPods = {

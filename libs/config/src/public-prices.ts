@@ -1,12 +1,12 @@
 /*
  * Public list prices in USD, per million tokens: Claude models as of 24 October 2026, GPT-5.5 and
  * older as of 4 June 2026, both from the providers' own pricing pages. Prices of Claude Opus 5.5,
- * Mythos, GPT-5.6 and GPT-6, and those of tiers and of fast mode, are as others quoted these pages up
- * to November 2026. From memory are only the fees of tools and the factor for inference in the US.
- * A model whose price is not certain is left out, so that reports show its usage as unpriced: Claude
- * Fable 5.2 and Mythos 5.2, GPT-5.6 Sol (its promotional price has an unknown end), GPT-6.2 Sol.
- * There are no discounts for batches, regions or contracts. Write the prices of a contract into
- * gateway.yaml instead.
+ * Mythos, GPT-5.6 and GPT-6, and those of tiers and of fast mode, are as others quoted these pages
+ * up to November 2026. From memory are only the fees of tools and the factor for inference in the
+ * US. A model whose price is not certain is left out, so that reports show its usage as unpriced:
+ * Claude Fable 5.2 and Mythos 5.2, GPT-5.6 Sol (its promotional price has an unknown end), GPT-6.2
+ * Sol. There are no discounts for batches, regions or contracts. Write the prices of a contract
+ * into gateway.yaml instead.
  */
 
 interface Rates {
@@ -41,8 +41,8 @@ function gpt(input: number, cached_input: number, output: number): Rates {
 }
 
 /**
- * From GPT-5.6 on, a cache write costs 1.25 times the input. That of twelve hours costs 2.5 times the
- * input, as quoted for GPT-6.1 Terra.
+ * From GPT-5.6 on, a cache write costs 1.25 times the input. That of twelve hours costs 2.5 times
+ * the input, as quoted for GPT-6.1 Terra.
  */
 function laterGpt(input: number, cached_input: number, output: number): Rates {
   return rounded({ input, cached_input, cache_write_5m: input * 1.25, cache_write_1h: input * 2.5, output });

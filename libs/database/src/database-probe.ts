@@ -6,8 +6,8 @@ import type { GatewayDatabase } from './schema.ts';
 
 /**
  * Checks whether a database is usable. Returns the reason if it is not, or undefined. The result
- * comes within `timeoutMs`, whatever the database does: while a check is slow, the result of the one
- * before counts, so that an overloaded database does not take its services out of service.
+ * comes within `timeoutMs`, whatever the database does: while a check is slow, the result of the
+ * one before counts, so that an overloaded database does not take its services out of service.
  */
 export function createDatabaseProbe(database: GatewayDatabase, timeoutMs = 2_000): () => Promise<string | undefined> {
   const away = `${isPostgres(database) ? 'DATABASE_URL: ' : ''}the database does not answer`;

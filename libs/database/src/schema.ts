@@ -112,7 +112,7 @@ export interface TokenGroupsTable {
   /** In millionths of the currency. Null, like the period: no budget. */
   readonly budget_micros: number | null;
   readonly budget_period: StoredBudgetPeriod | null;
-  /** With a budget, models without a price are priced as the dearest of their pool. Null: refused. */
+  /** With a budget: a model without a price has that of the dearest of its pool. Null: refused. */
   readonly unpriced_models: Generated<'dearest' | null>;
   /** A JSON array of models and classes, where "*" matches any text. Null: all. */
   readonly allowed_models: string | null;

@@ -6,8 +6,8 @@ const sameSignalMs = 1_000;
 
 /**
  * Waits for the first SIGTERM or SIGINT. Another one at least a second later ends the process at
- * once. Under npx, it also stops when npx has ended. Until disposal it keeps the process alive, even
- * when only child processes have work to do.
+ * once. Under npx, it also stops when npx has ended. Until disposal it keeps the process alive,
+ * even when only child processes have work to do.
  */
 export class StopSignal implements Disposable {
   readonly received: Promise<NodeJS.Signals>;

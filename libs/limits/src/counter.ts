@@ -44,8 +44,8 @@ export class Counter {
   }
 
   /**
-   * Raises the counter to a total that was known. With `wasLost`, a counter without a total has lost
-   * it, and what was settled since comes on top. The next total of the ledger counts, whatever it is.
+   * Raises the counter to a total that was known. With `wasLost`, a counter without a total has
+   * lost it, and what was settled since comes on top. Any next total of the ledger counts.
    */
   raise(total: number, wasLost: boolean): void {
     const isLost = wasLost && this.#base === undefined;

@@ -19,8 +19,9 @@ import { asWhole, checkByShare, type ReplicaPlace, replicaHeartbeatMs } from './
 /**
  * Limits that a remote store decides, and that survive its outages. While the remote is away, each
  * replica enforces its share of requests per minute and at a time from exact windows and places of
- * its own, and continues from the totals that it saw last, with its share of what was left of a
- * budget, and nothing of one that it never saw. Settles are kept, and replayed with the same request ids when the remote answers.
+ * its own, and continues from the totals that it saw last. It has its share of what was left of a
+ * budget, and nothing of one that it never saw. Settles are kept, and replayed with the same
+ * request ids when the remote answers.
  *
  * The share is the limit divided by the number of replicas that the remote last reported. A replica
  * that has not reached the remote since it started knows neither that number nor what it admitted
@@ -196,7 +197,7 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
     const place = this.#heartbeats.place;
     const isShared = [limits, group?.limits].some((each) => each?.requestsPerMinute !== undefined || each?.budget);
     if (place === undefined || requestId === '' || !isShared) return this.#admitRemotely(check);
-    // Its slot of the share comes first, so that a burst asks the remote for no more than the share.
+    // Its slot of the share comes first, so that a burst asks the remote for no more than that.
     const byShare = await this.#admitByShare(check, place);
     if (byShare.refusal !== undefined) {
       this.#options.events.decidedAlone(check);

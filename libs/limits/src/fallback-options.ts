@@ -44,7 +44,7 @@ export interface FallbackEvents {
   settlesWaiting?(count: number): void;
 }
 
-/** The refusal of a replica that may not decide while the remote is away, which may end at any time. */
+/** The refusal of a replica that may not decide while the remote is away. That may end soon. */
 export function mayNotDecide(): GatewayError {
   return notNow('Limits cannot be checked at the moment. Try again later.');
 }

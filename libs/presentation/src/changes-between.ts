@@ -62,7 +62,7 @@ function valueText(field: string, value: string | undefined): string | undefined
 
 const wholeNumber = /^\d{1,18}$/;
 
-/** "month" for `BUDGET_PERIOD_MONTH`. Only of these fields: other texts may be what people wrote. */
+/** "month" for `BUDGET_PERIOD_MONTH`. For these fields only: people may write such texts. */
 function enumWordOf(name: string, value: string): string {
   const prefix = enumPrefixes.get(name);
   return prefix !== undefined && value.startsWith(prefix) ? value.slice(prefix.length).toLowerCase() : value;

@@ -15,8 +15,8 @@ export interface RedisOptions {
   readonly silentMs?: number;
   /**
    * Whether every command may run twice. If so, commands wait for a connection and are sent again
-   * when it breaks. Otherwise a command fails at once without a connection, or when it breaks, and is
-   * never sent twice.
+   * when it breaks. Otherwise a command fails at once without a connection, or when it breaks, and
+   * is never sent twice.
    */
   readonly isRepeatable: boolean;
   /** Called with the reason why connections fail, at most once a minute for each reason. */

@@ -69,9 +69,9 @@ export async function runScript(
 }
 
 /**
- * Fails when `work` takes too long, counted in turns of this process: one that was paused or starved
- * would report an outage that did not happen. For the same reason the driver's own `commandTimeout`
- * is not used.
+ * Fails when `work` takes too long, counted in turns of this process: one that was paused or
+ * starved would report an outage that did not happen. For the same reason the driver's own
+ * `commandTimeout` is not used.
  */
 export function within<T>(timeoutMs: number, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {

@@ -116,7 +116,7 @@ export function serviceNamesIn(subjectAltName = ''): readonly string[] {
   });
 }
 
-/** What is between commas outside quotes. Reads each character once, whatever a certificate says. */
+/** What is between commas outside quotes. Reads each character of any certificate once. */
 function entriesOf(text: string): readonly string[] {
   const entries: string[] = [];
   let [startAt, isQuoted] = [0, false];

@@ -22,8 +22,8 @@ export function readEdgeRouterConfig(env: Environment) {
     /** How long a resolved token is trusted without asking again. */
     tokenCacheMs: seconds('TOKEN_CACHE_SECONDS', 30, { max: 30 }),
     /**
-     * How long a request waits in total for decisions of other services: who sends it, whether it is
-     * admitted, which account takes it. After that it is answered with 503.
+     * How long a request waits in total for decisions of other services: who sends it, whether it
+     * is admitted, which account takes it. After that it is answered with 503.
      */
     admissionPatienceMs: seconds('ADMISSION_PATIENCE_SECONDS', 15, { min: 1, max: 300 }),
     /**

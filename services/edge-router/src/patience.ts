@@ -14,7 +14,7 @@ export class Patience {
 
   /**
    * The decision, if it comes in time. A later one is not cancelled, because other requests may use
-   * it, and whoever made the call must undo what it took.
+   * it, and its caller must undo what it took.
    * @throws RpcError `deadline_exceeded`
    */
   async within<T>(decide: () => Promise<T>): Promise<T> {

@@ -64,7 +64,7 @@ export interface EndpointPeers extends Pick<EdgeRouterPeers, 'broker' | 'adapter
   readonly config: EdgeRouterConfig;
   /** How long a request waits for decisions. */
   readonly patienceMs: number;
-  /** Of each call to another service; the answer may come later than its request waits. */
+  /** The deadline of a call to a service; the answer may come later than its request waits. */
   readonly deadline: Pick<CallOptions, 'timeoutMs'>;
   readonly clock: Clock;
   readonly limiter: EdgeLimiter;

@@ -199,7 +199,8 @@ function isServerGone(thrown: unknown): boolean {
 
 /**
  * True when the server had no time or no connection for a statement, or gave way to another one:
- * query_canceled, too_many_connections, serialization_failure, deadlock_detected, lock_not_available.
+ * query_canceled, too_many_connections, serialization_failure, deadlock_detected or
+ * lock_not_available.
  */
 function isBusy(thrown: unknown): boolean {
   if (!(thrown instanceof Error && 'code' in thrown)) return false;

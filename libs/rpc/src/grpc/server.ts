@@ -122,8 +122,8 @@ export class GrpcServer {
 
   /**
    * Takes no new calls, lets running ones finish, and cancels what is left after `graceMs`.
-   * Connections are closed after their streams: on a closing connection a client could not ask for a
-   * sign of life.
+   * Connections are closed after their streams: on a closing connection a client could not ask for
+   * a sign of life.
    */
   async stop(graceMs: number): Promise<void> {
     this.setServing(false);

@@ -15,7 +15,7 @@ export interface Watched {
 /** In ticks of this process. */
 export interface SilenceLimits {
   readonly tickMs: number;
-  /** Silence after which a connection is probed: with calls that wait for an answer, and without. */
+  /** Silence after which a connection is probed: with calls that wait for an answer, or not. */
   readonly waiting: number;
   readonly idle: number;
   /** Silence after the probe. */

@@ -77,7 +77,7 @@ export class PlaceQueue {
 
 /** The most requests that wait at one edge. Others are refused at once. */
 const mostWaiting = 1_000;
-/** Of these, so that no token takes all the room of the others. */
+/** The most of one token, so that none takes all the room of the others. */
 const mostWaitingOfKey = 100;
 const askAgainMs = 100;
 

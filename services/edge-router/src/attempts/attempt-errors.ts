@@ -27,7 +27,7 @@ export function modelNotFound(
   return notFound(`The model ${shown(model)} does not belong to the ${pool} pool.`);
 }
 
-/** A model that a group with a budget does not pay for. To wait, or another account, changes nothing. */
+/** A model that a group with a budget does not pay for. A retry or another account won't help. */
 export function modelUnpriced(model: string): GatewayError {
   const text = `The model ${shown(model)} has no price, which the budget of the token's group requires.`;
   return new GatewayError('invalid_request', text, { isFinal: true });

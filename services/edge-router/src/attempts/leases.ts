@@ -13,7 +13,7 @@ import type { Patience } from '../patience.ts';
 
 export interface LeasesOptions {
   readonly broker: Pick<Client<typeof PoolBrokerService>, 'acquire' | 'report' | 'renewLeases'>;
-  /** Of each call. */
+  /** The deadline of a call. */
   readonly deadline: Pick<CallOptions, 'timeoutMs'>;
   readonly events: Pick<RequestEvents, 'reportGivenUp' | 'faulted'>;
 }

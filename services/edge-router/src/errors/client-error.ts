@@ -2,8 +2,8 @@ import { GatewayError, notNow, toGatewayError } from '@gateway/errors';
 import { isNotNow } from '@gateway/rpc';
 
 /**
- * What a client learns of any failure. A service behind the gateway that gave no answer, for
- * whatever reason, is no fault of the gateway: the request can't be served now, and a later one can.
+ * What a client learns of any failure. A service that gave no answer is no fault of the gateway,
+ * for whatever reason: this request can't be served now, and a later one can.
  * @see spec "Codes"
  */
 export function toClientError(thrown: unknown): GatewayError {

@@ -8,7 +8,10 @@ export interface AdminAddress {
   readonly isNamed: boolean;
 }
 
-/** GATEWAY_ADMIN_URL, otherwise ADMIN_PORT (9090) of this machine. @throws ConfigError, UsageError */
+/**
+ * GATEWAY_ADMIN_URL, otherwise ADMIN_PORT (9090) of this machine.
+ * @throws ConfigError, UsageError
+ */
 export function readAdminAddress(env: Environment): AdminAddress {
   const { named, port } = readSettings(env, (reader) => ({
     named: reader.optionalUrl('GATEWAY_ADMIN_URL', 'http://127.0.0.1:9090'),

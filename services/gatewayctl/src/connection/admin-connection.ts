@@ -131,9 +131,9 @@ function transportBy(agent: http.Agent, url: string, token: string | undefined):
 }
 
 /**
- * Each call has a connection of its own: a gateway closes one that is idle, and on a busy machine the
- * next call would find it closed. With TLS_CA_FILE and the other TLS settings, the certificate must
- * have the service's name; otherwise it must have the host's.
+ * Each call has a connection of its own: a gateway closes one that is idle, and on a busy machine
+ * the next call would find it closed. With TLS_CA_FILE and the other TLS settings, the certificate
+ * must have the service's name; otherwise it must have the host's.
  */
 async function agentFor(env: Environment, url: string): Promise<http.Agent> {
   const files = readSettings(env, readTlsFiles);

@@ -15,7 +15,7 @@ export function safeAddress(name: string, url: string, env: Environment): string
   );
 }
 
-/** @param hostname as a parsed URL has it: every spelling of an IPv4 address is then "127.0.0.1". */
+/** @param hostname as a parsed URL has it: each IPv4 address is then spelled as "127.0.0.1". */
 function isThisMachine(hostname: string): boolean {
   return /^(?:127\.\d+\.\d+\.\d+|\[::1\]|localhost|[\w.-]+\.localhost)$/.test(hostname);
 }

@@ -187,7 +187,7 @@ function isBlocked(input: InputValue): boolean {
   return isGiven && value !== null && value !== false;
 }
 
-/** `--budget 100/month`. Undefined: a budget that can't be taken, and without it would be unlimited. */
+/** `--budget 100/month`. Undefined for one that can't be taken; without it, use is unlimited. */
 function budgetOf(input: InputValue): readonly string[] | undefined {
   const [budget, duration] = [input.at('max_budget'), input.at('budget_duration')];
   if (!isLimit(budget)) return [];

@@ -80,9 +80,9 @@ export class CounterTotals implements Disposable {
   }
 
   /**
-   * Asks a question that may need totals. Those that are missing are loaded first. If the ledger does
-   * not answer, a counter continues from the last total that this limiter or the caller knows. If
-   * there is none, tokens are counted from zero, and a budget refuses.
+   * Asks a question that may need totals. Those that are missing are loaded first. If the ledger
+   * does not answer, a counter continues from the last total that this limiter or the caller knows.
+   * If there is none, tokens are counted from zero, and a budget refuses.
    */
   async ask(check: Check, question: (check: Check) => Promise<Decision>): Promise<Decision> {
     let asked: Check = this.covered(check);

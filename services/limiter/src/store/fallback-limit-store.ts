@@ -84,7 +84,7 @@ export class FallbackLimitStore extends FallbackLimits<LimitStore> implements Li
     );
   }
 
-  /** A total that this limiter saw is the base if Redis has lost it and the ledger does not answer. */
+  /** The base, if Redis has lost its total and the ledger does not answer. */
   knownTotal(counter: CounterName): number | undefined {
     return this.local.knownTotals([counter])[0]?.total;
   }

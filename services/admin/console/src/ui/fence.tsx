@@ -4,7 +4,7 @@ interface FenceProps {
   readonly children: ReactNode;
   /** Shown in place of children that throw, with the reason. */
   readonly instead: (why: string) => ReactNode;
-  /** The children are tried again when it changes. */
+  /** The children are rendered again when it changes. */
   readonly of?: unknown;
 }
 
