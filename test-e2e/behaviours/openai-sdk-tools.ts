@@ -1,9 +1,10 @@
 import type OpenAI from 'openai';
+import { BadRequestError } from 'openai';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { openAiClient } from '../client/sdk-clients.ts';
+import { openAiClient, rejectionOf } from '../client/sdk-clients.ts';
 import { issueToken } from '../client/tokens.ts';
 import type { Topology } from '../topologies/topology.ts';
-import { chatModels } from './openai-sdk-models.ts';
+import { chatModels, messagesChatModels, responsesChatModels } from './openai-sdk-models.ts';
 
 const cityProperties = { city: { type: 'string' } };
 const weatherTool: OpenAI.ChatCompletionFunctionTool = {
@@ -179,6 +180,24 @@ export function openAiSdkToolsBehaviour(gateway: () => Topology): void {
         });
         expect(message.content).toBe('echo: thanks');
         expect(finish_reason).toBe('stop');
+      });
+    });
+
+    describe('with an argument whose name only Responses providers take', () => {
+      const parameters = { type: 'object', properties: { ...cityProperties, 'filter[id]': { type: 'string' } } };
+      const tool = { type: 'function' as const, function: { name: 'search', parameters } };
+      const askWith = (model: string) =>
+        client.chat.completions.create({ model, messages: [user('hello')], tools: [nowTool, tool] });
+
+      it.each(responsesChatModels)('are offered by %s', async (model) => {
+        expect((await askWith(model)).choices[0]?.message.content).toBe('echo: hello');
+      });
+
+      it.each(messagesChatModels)('are BadRequestError on %s, which names them', async (model) => {
+        const thrown = await rejectionOf(askWith(model));
+        expect(thrown).toBeInstanceOf(BadRequestError);
+        const message = expect.stringContaining('tools[1].function.parameters.properties must have names of 1 to 64');
+        expect(thrown).toMatchObject({ status: 400, code: 'invalid_request', message });
       });
     });
   });

@@ -43,6 +43,9 @@ function handlerFolder(folder: string, tree: SourceTree): string {
 
 /** Files that only one of the adapters has, and why. */
 const filesOfOneAdapter: Readonly<Record<string, string>> = {
+  'src/format/bill.ts': 'only Messages bills passes of an answer one by one, besides the counts at the top of a usage',
+  'src/format/usage-counts.ts':
+    'only Messages reports counts piece by piece, for an answer and each of its passes, which are put together',
   'src/format/item-keys.ts':
     'only Responses backends name items in two ways, by ids and by indexes, that need not agree',
   'src/format/output-items.ts': 'some Responses backends end a stream with an empty output, which is filled',

@@ -84,12 +84,12 @@ export abstract class ChatAnswerReader extends EventStreamReader implements Answ
   }
 
   override push(bytes: Uint8Array): void {
-    if (!this.#hasBegun) this.#begin(bytes);
-    if (this.#object === undefined) return super.push(bytes);
+    const read = this.#hasBegun ? bytes : this.#begin(bytes);
+    if (this.#object === undefined) return super.push(read);
     if (this.result !== undefined) return;
-    this.#object.push(bytes);
-    this.#objectBytes += bytes.length;
-    if (this.#objectBytes > maxObjectBytes || !this.#isScanned(bytes)) this.fail(brokenStream());
+    this.#object.push(read);
+    this.#objectBytes += read.length;
+    if (this.#objectBytes > maxObjectBytes || !this.#isScanned(read)) this.fail(brokenStream());
   }
 
   override end(): void {
@@ -111,11 +111,16 @@ export abstract class ChatAnswerReader extends EventStreamReader implements Answ
     }
   }
 
-  /** No line of an event stream that means anything starts with a brace. */
-  #begin(bytes: Uint8Array): void {
-    const first = bytes.find((byte) => !blanks.has(byte));
-    this.#hasBegun = first !== undefined;
-    if (first === openBrace) this.#object = [];
+  /**
+   * No line of an event stream that means anything starts with a brace. Returns the bytes to read:
+   * an object's without what comes before it.
+   */
+  #begin(bytes: Uint8Array): Uint8Array {
+    const first = bytes.findIndex((byte) => !blanks.has(byte));
+    this.#hasBegun = first >= 0;
+    if (bytes[first] !== openBrace) return bytes;
+    this.#object = [];
+    return bytes.subarray(first);
   }
 
   /**
@@ -177,7 +182,8 @@ export abstract class ChatAnswerReader extends EventStreamReader implements Answ
 /** Far more than a chat answer has; it is parsed at once. */
 const maxObjectBytes = 4 * 1024 * 1024;
 const openBrace = 0x7b;
-const blanks: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d]);
+/** White space, and the bytes of a byte order mark. */
+const blanks: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d, 0xef, 0xbb, 0xbf]);
 
 type ChatEventBounds = Pick<ChatReaderOptions, 'maxEventBytes' | 'maxAnswerBytes'>;
 

@@ -5,7 +5,7 @@ import { failureOfChoice } from '../failure/attempt-failure.ts';
 import { unexpectedAnswerCause } from '../failure/failure-cause.ts';
 import type { AttemptFailure, PreparedCall, QuotaWindow } from '../format-definition.ts';
 import { toWindow, withLaterQuotas } from '../quotas.ts';
-import { UpstreamError, type UpstreamHead } from '../upstream/upstream-exchange.ts';
+import { UpstreamError } from '../upstream/upstream-exchange.ts';
 import { AnswerTurns } from './answer-turns.ts';
 import {
   answerToPassOn,
@@ -15,7 +15,7 @@ import {
   failureOfExchange,
 } from './execute-result.ts';
 import { type ExecuteFrame, FrameWriter, hasProduced } from './frame-writer.ts';
-import { Opening, type SuccessfulAnswer } from './open-answer.ts';
+import { isEventStream, Opening, type SuccessfulAnswer } from './open-answer.ts';
 import { type AnswerFacts, ProviderCalls, toErrorType } from './provider-calls.ts';
 import { finalUsage, usageSoFar } from './usage-report.ts';
 
@@ -346,8 +346,4 @@ class Attempt implements Disposable {
 
 function isTooLarge({ result }: AttemptFailure): boolean {
   return result === AttemptResult.ANSWER_TOO_LARGE;
-}
-
-function isEventStream({ headers }: Pick<UpstreamHead, 'headers'>): boolean {
-  return headers['content-type']?.toLowerCase().startsWith('text/event-stream') ?? false;
 }

@@ -224,3 +224,7 @@ async function accountOf(
     return undefined;
   }
 }
+
+export function isEventStream({ headers }: Pick<UpstreamHead, 'headers'>): boolean {
+  return headers['content-type']?.toLowerCase().startsWith('text/event-stream') ?? false;
+}

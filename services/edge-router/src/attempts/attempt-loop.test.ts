@@ -361,19 +361,22 @@ describe('runAttempts', () => {
     });
   });
 
-  it('tries a candidate of another format when the first can’t be asked this', async () => {
-    const refusal = new GatewayError('unsupported_content', 'messages[0] is not for this provider');
-    const second = lease('b', ProviderFormat.MESSAGES);
-    const { run, asked } = setUp([lease('a'), second], { a: refusal, b: [answering] });
-    const { lease: taken, frames } = await run();
-    expect(taken.accountId).toBe('b');
-    expect(asked.map(({ formats }) => formats)).toEqual([
-      [ProviderFormat.RESPONSES, ProviderFormat.MESSAGES],
-      [ProviderFormat.MESSAGES],
-    ]);
-    expect(asked[1]?.attempts[0]?.report?.result).toBe(AttemptResult.CANCELLED);
-    frames.close();
-  });
+  it.each(['unsupported_content', 'invalid_request'] as const)(
+    'tries a candidate of another format when the first can’t be asked this: %s',
+    async (code) => {
+      const refusal = new GatewayError(code, 'messages[0] is not for this provider');
+      const second = lease('b', ProviderFormat.MESSAGES);
+      const { run, asked } = setUp([lease('a'), second], { a: refusal, b: [answering] });
+      const { lease: taken, frames } = await run();
+      expect(taken.accountId).toBe('b');
+      expect(asked.map(({ formats }) => formats)).toEqual([
+        [ProviderFormat.RESPONSES, ProviderFormat.MESSAGES],
+        [ProviderFormat.MESSAGES],
+      ]);
+      expect(asked[1]?.attempts[0]?.report?.result).toBe(AttemptResult.CANCELLED);
+      frames.close();
+    },
+  );
 
   it('names the first refusal when no candidate can be asked this', async () => {
     const first = new GatewayError('unsupported_content', 'the first');

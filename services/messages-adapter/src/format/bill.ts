@@ -91,7 +91,7 @@ interface ReportedPass {
 
 /**
  * Passes whose counts are at the top: those of the answer itself, and its last one if a fallback
- * made it. Hops of a fallback that declined are \`message\` too; they are not billed.
+ * made it. Hops of a fallback that declined are `message` too; they are not billed.
  */
 const ownKinds: ReadonlySet<string> = new Set(['message', 'fallback_message']);
 
@@ -112,8 +112,13 @@ function toPass({ kind, model, counts }: ReportedPass): UsagePass {
   const cacheWrites = valid(cacheCreation);
   const cacheWrite1hTokens = Math.min(valid(hour), cacheWrites);
   return {
-    ...{ kind, model, inputTokens: valid(input) + cacheWrites + valid(cacheRead), cachedTokens: valid(cacheRead) },
-    ...{ cacheWrite5mTokens: cacheWrites - cacheWrite1hTokens, cacheWrite1hTokens, outputTokens: valid(output) },
+    kind,
+    model,
+    inputTokens: valid(input) + cacheWrites + valid(cacheRead),
+    cachedTokens: valid(cacheRead),
+    cacheWrite5mTokens: cacheWrites - cacheWrite1hTokens,
+    cacheWrite1hTokens,
+    outputTokens: valid(output),
   };
 }
 

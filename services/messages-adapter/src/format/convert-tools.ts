@@ -60,7 +60,7 @@ function persuade(
 ): ToolSettings {
   const offered = typeof choice === 'object' ? tools.filter(({ name }) => name === choice.functionName) : tools;
   return {
-    tools: convertEach(offered, family),
+    tools: convertEach(tools, family, offered),
     toolChoice: convertChoice('auto', oneAtATime),
     instruction:
       typeof choice === 'object'
@@ -80,17 +80,18 @@ function convertChoice(choice: ToolChoice, oneAtATime: boolean): ProviderToolCho
 /** The maximum number of strict tools in one request. */
 const maxStrictTools = 20;
 
-function convertEach(tools: readonly FunctionTool[], family: ModelFamily): ProviderTool[] {
-  const strict = family.structuredOutput ? tools.filter((tool) => tool.strict === true) : [];
+/** @param offered those of the request's tools that the model may call */
+function convertEach(tools: readonly FunctionTool[], family: ModelFamily, offered = tools): ProviderTool[] {
+  const strict = family.structuredOutput ? offered.filter((tool) => tool.strict === true) : [];
   const schemas = new Map(strict.map((tool) => [tool, tool.parameters && toStructuredSchema(tool.parameters)]));
   const optional = [...schemas.values()].reduce((sum, schema) => sum + (schema?.optionalProperties ?? 0), 0);
   const mayBeStrict = strict.length <= maxStrictTools && optional <= maxOptionalProperties;
-  return tools.map((tool, index) => {
+  return offered.map((tool) => {
     const strictSchema = mayBeStrict ? schemas.get(tool)?.schema : undefined;
     const { name, description } = tool;
     const described = { name, ...(description !== undefined && { description }) };
     const input_schema = strictSchema ?? convertToolSchema(name, tool.parameters);
-    checkPropertyNames(input_schema, `tools[${index}].function.parameters.properties`);
+    checkPropertyNames(input_schema, `tools[${tools.indexOf(tool)}].function.parameters.properties`);
     return { ...described, input_schema, ...(strictSchema && { strict: true }) };
   });
 }

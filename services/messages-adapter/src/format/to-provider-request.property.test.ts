@@ -1,7 +1,7 @@
 import type Anthropic from '@anthropic-ai/sdk';
 import { create } from '@bufbuild/protobuf';
 import { GatewayError } from '@gateway/errors';
-import { BufferList } from '@gateway/json';
+import { asObject, BufferList } from '@gateway/json';
 import { LeaseSchema } from '@gateway/proto/pool/v1/account_pb.js';
 import { startSimulator } from '@gateway/simulator';
 import {
@@ -9,6 +9,7 @@ import {
   arbitraryText,
   type ChatRequestBody,
   type ClientMessage,
+  type ClientTool,
 } from '@gateway/testkit/adapters';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -19,13 +20,16 @@ const isLong = process.env.FAULTS === 'long';
 
 type Sent = Anthropic.MessageCreateParamsStreaming;
 
+/** A provider takes no other names of arguments. */
+const allowedName = /^[a-zA-Z0-9_.-]{1,64}$/;
+const anyRequest = () => arbitraryChatRequest(fc.stringMatching(allowedName));
 const anyModel = fc.constantFrom(...Object.keys(modelRules));
 const anyEffortOfClass = fc.constantFrom('', 'none', 'medium', 'max', 'enormous');
 
 describe('any chat request that is valid', () => {
   it('becomes a request that keeps the rules of the provider and of the model', () => {
     fc.assert(
-      fc.property(arbitraryChatRequest(), anyModel, anyEffortOfClass, (request, model, defaultEffort) => {
+      fc.property(anyRequest(), anyModel, anyEffortOfClass, (request, model, defaultEffort) => {
         const rules = modelRules[model];
         expect.assert(rules !== undefined);
         expectProviderRules(translate(request, model, defaultEffort), rules);
@@ -36,7 +40,7 @@ describe('any chat request that is valid', () => {
 
   it('keeps what the user says and shows, in order and to the letter', () => {
     fc.assert(
-      fc.property(arbitraryChatRequest(), anyModel, (request, model) => {
+      fc.property(anyRequest(), anyModel, (request, model) => {
         const { messages } = translate(request, model);
         const sent = blocksOf(messages, 'user').flatMap((block) =>
           block.type === 'tool_result' ? [] : [shown(block)],
@@ -55,7 +59,7 @@ describe('any chat request that is valid', () => {
 
   it('keeps what the assistant said, in order and to the letter', () => {
     fc.assert(
-      fc.property(arbitraryChatRequest(), anyModel, (request, model) => {
+      fc.property(anyRequest(), anyModel, (request, model) => {
         const { messages } = translate(request, model);
         const sent = blocksOf(messages, 'assistant').flatMap((block) => (block.type === 'text' ? [block.text] : []));
         const said = request.messages.flatMap((message) => {
@@ -70,7 +74,7 @@ describe('any chat request that is valid', () => {
 
   it('keeps what the system says, in order and to the letter', () => {
     fc.assert(
-      fc.property(arbitraryChatRequest(), anyModel, (request, model) => {
+      fc.property(anyRequest(), anyModel, (request, model) => {
         const { system, messages } = translate(request, model);
         const last = blocksOf(messages, 'user').at(-1);
         const shown = `${system ?? ''}\n\n${last?.type === 'text' ? last.text : ''}`;
@@ -89,7 +93,7 @@ describe('any chat request that is valid', () => {
 
   it('keeps every call with its arguments digit by digit, and every result with its call', () => {
     fc.assert(
-      fc.property(arbitraryChatRequest(), anyModel, (request, model) => {
+      fc.property(anyRequest(), anyModel, (request, model) => {
         const { messages } = translate(request, model, '', keepingDigits);
         const blocks = messages.flatMap(({ content }) => (typeof content === 'string' ? [] : content));
         const calls = blocks.filter((block) => block.type === 'tool_use');
@@ -106,7 +110,7 @@ describe('any chat request that is valid', () => {
 
   it('always becomes the same request', () => {
     fc.assert(
-      fc.property(arbitraryChatRequest(), anyModel, (request, model) => {
+      fc.property(anyRequest(), anyModel, (request, model) => {
         expect(bodyOf(request, model)).toBe(bodyOf(structuredClone(request), model));
       }),
     );
@@ -115,7 +119,7 @@ describe('any chat request that is valid', () => {
   it('is taken by the provider', async () => {
     const models = Object.keys(modelRules);
     await using simulator = await startSimulator({ messagesModels: models });
-    const requests = fc.sample(fc.tuple(arbitraryChatRequest(), anyModel), 150);
+    const requests = fc.sample(fc.tuple(anyRequest(), anyModel), 150);
     for (const [request, model] of requests) {
       const response = await fetch(`${simulator.url}/v1/messages`, {
         method: 'POST',
@@ -128,10 +132,37 @@ describe('any chat request that is valid', () => {
   });
 });
 
+describe('any chat request whose tools have arguments of any name', () => {
+  it('is refused by the first of the offered tools with a name that the provider refuses, or sent', () => {
+    const name = fc.oneof(
+      fc.stringMatching(allowedName),
+      arbitraryText(),
+      fc.constantFrom('naïve key', 'a b', '$filter', '城市', 'a'.repeat(65), ''),
+    );
+    fc.assert(
+      fc.property(arbitraryChatRequest(name), anyModel, (request, model) => {
+        const { tools = [], tool_choice: choice } = request;
+        const isOffered = ({ function: tool }: ClientTool) =>
+          typeof choice !== 'object' || modelRules[model]?.forcedTools || tool.name === choice.function.name;
+        const refused = tools.findIndex(
+          (tool) => isOffered(tool) && !argumentsOf(tool).every((argument) => allowedName.test(argument)),
+        );
+        if (refused === -1) {
+          expect(translate(request, model).model).toBe(model);
+          return;
+        }
+        const message = expect.stringContaining(`tools[${refused}].function.parameters.properties must have names`);
+        expect(() => translate(request, model)).toThrow(expect.objectContaining({ code: 'invalid_request', message }));
+      }),
+      { numRuns: isLong ? 500 : 200 },
+    );
+  });
+});
+
 describe('any chat request at all', () => {
   it('is refused by name, or keeps the rules when its messages are put in any order', () => {
     fc.assert(
-      fc.property(arbitraryChatRequest().chain(withMessagesMixed), anyModel, (request, model) => {
+      fc.property(anyRequest().chain(withMessagesMixed), anyModel, (request, model) => {
         const rules = modelRules[model];
         expect.assert(rules !== undefined);
         const sent = refusedOr(() => translate(request, model));
@@ -143,13 +174,17 @@ describe('any chat request at all', () => {
 
   it('is refused by name or sent when any member of it is something else', () => {
     fc.assert(
-      fc.property(arbitraryChatRequest(), fc.nat(), anythingElse(), anyModel, (request, place, value, model) => {
+      fc.property(anyRequest(), fc.nat(), anythingElse(), anyModel, (request, place, value, model) => {
         refusedOr(() => translate(replaced(request, place, value), model));
       }),
       { numRuns: isLong ? 500 : 200 },
     );
   });
 });
+
+function argumentsOf({ function: { parameters } }: ClientTool): readonly string[] {
+  return Object.keys(asObject(parameters?.properties) ?? {});
+}
 
 const beginning = '(The conversation begins with your answer.)';
 

@@ -13,7 +13,8 @@ describe.each(finished)('a whole message in place of the stream “%s”', (name
 
   it.each([true, false])('says the same to a client, streamed: %s', (stream) => {
     const streamed = replay([readFixture(name)], stream);
-    for (const text of [JSON.stringify(message), `\n ${JSON.stringify(message, undefined, 2)}\n\n`]) {
+    const written = JSON.stringify(message);
+    for (const text of [written, `\ufeff${written}`, `\n ${JSON.stringify(message, undefined, 2)}\n\n`]) {
       const bytes = Buffer.from(text);
       for (const pieces of [[bytes], Array.from(bytes, (byte) => Buffer.of(byte))]) {
         const whole = replay(pieces, stream);
@@ -24,9 +25,12 @@ describe.each(finished)('a whole message in place of the stream “%s”', (name
     }
   });
 
-  it('is none when it is cut', () => {
+  it('is none when it is cut anywhere, or when something follows it', () => {
     const bytes = Buffer.from(JSON.stringify(message));
-    expect(replay([bytes.subarray(0, -1)], true)).toMatchObject({ ending: { kind: 'failed' }, text: '' });
+    const more = ['{', '}', bytes, 'data: {}\n\n'].map((text) => Buffer.concat([bytes, Buffer.from(text)]));
+    for (const other of [...Array.from(bytes, (_, end) => bytes.subarray(0, end)), ...more]) {
+      expect(replay([other], true)).toMatchObject({ ending: { kind: 'failed' }, text: '' });
+    }
   });
 });
 

@@ -11,7 +11,8 @@ describe.each(finished)('a whole response in place of the stream “%s”', (nam
 
   it.each([true, false])('says the same to a client, streamed: %s', (stream) => {
     const streamed = replay([readFixture(name)], { stream });
-    for (const text of [JSON.stringify(response), `\n ${JSON.stringify(response, undefined, 2)}\n\n`]) {
+    const written = JSON.stringify(response);
+    for (const text of [written, `\ufeff${written}`, `\n ${JSON.stringify(response, undefined, 2)}\n\n`]) {
       const bytes = Buffer.from(text);
       for (const pieces of [[bytes], Array.from(bytes, (byte) => Buffer.of(byte))]) {
         const { content, refusal, toolCalls, finishReason, usage, ending } = replay(pieces, { stream });
@@ -27,9 +28,12 @@ describe.each(finished)('a whole response in place of the stream “%s”', (nam
     }
   });
 
-  it('is none when it is cut', () => {
+  it('is none when it is cut anywhere, or when something follows it', () => {
     const bytes = Buffer.from(JSON.stringify(response));
-    expect(replay([bytes.subarray(0, -1)])).toMatchObject({ ending: { kind: 'failed' }, hasContent: false });
+    const more = ['{', '}', bytes, 'data: {}\n\n'].map((text) => Buffer.concat([bytes, Buffer.from(text)]));
+    for (const other of [...Array.from(bytes, (_, end) => bytes.subarray(0, end)), ...more]) {
+      expect(replay([other])).toMatchObject({ ending: { kind: 'failed' }, hasContent: false });
+    }
   });
 });
 

@@ -6,17 +6,18 @@ import type { ChatRequestBody, ClientResponseFormat, ClientTool, ClientToolChoic
 /**
  * Chat requests of a careful client: valid by the specification, so that a provider has no reason
  * to refuse the translation. `JSON.stringify` turns one into a body.
+ * @param argumentName the names of the arguments of tools, for providers that do not take any name
  */
-export function arbitraryChatRequest(): fc.Arbitrary<ChatRequestBody> {
+export function arbitraryChatRequest(argumentName = arbitraryPropertyName()): fc.Arbitrary<ChatRequestBody> {
   return fc
-    .tuple(arbitraryConversation(), toolMembers(), otherMembers())
+    .tuple(arbitraryConversation(), toolMembers(argumentName), otherMembers())
     .map(([messages, tools, others]) => ({ model: 'gateway/sterk', messages, ...tools, ...others }));
 }
 
 type ToolMembers = Pick<ChatRequestBody, 'tools' | 'tool_choice' | 'parallel_tool_calls'>;
 
-function toolMembers(): fc.Arbitrary<ToolMembers> {
-  const tools = fc.uniqueArray(tool(), { maxLength: 4, selector: ({ function: { name } }) => name });
+function toolMembers(argumentName: fc.Arbitrary<string>): fc.Arbitrary<ToolMembers> {
+  const tools = fc.uniqueArray(tool(argumentName), { maxLength: 4, selector: ({ function: { name } }) => name });
   return fc.option(tools, { nil: undefined }).chain((declared): fc.Arbitrary<ToolMembers> => {
     if (declared === undefined) return fc.constant({});
     const members = {
@@ -34,9 +35,10 @@ function toolChoice(tools: readonly ClientTool[]): fc.Arbitrary<ClientToolChoice
   return fc.constantFrom<ClientToolChoice>('none', 'auto', 'required', ...named);
 }
 
-function tool(): fc.Arbitrary<ClientTool> {
+function tool(argumentName: fc.Arbitrary<string>): fc.Arbitrary<ClientTool> {
+  const parameters = objectSchema(argumentName);
   const definition = fc.record(
-    { name: arbitraryFunctionName(), description: arbitraryText(), parameters: objectSchema(), strict: fc.boolean() },
+    { name: arbitraryFunctionName(), description: arbitraryText(), parameters, strict: fc.boolean() },
     { requiredKeys: ['name'] },
   );
   return fc.record({ type: fc.constant('function'), function: definition });
@@ -46,14 +48,17 @@ function tool(): fc.Arbitrary<ClientTool> {
  * Object schemas without additional properties and with all properties required, as strict mode
  * demands.
  */
-function objectSchema(): fc.Arbitrary<Readonly<Record<string, unknown>>> {
-  const name = fc.oneof(fc.constantFrom('city', 'unit', 'naïve key'), fc.stringMatching(/^[a-z_]{1,12}$/));
+function objectSchema(name: fc.Arbitrary<string>): fc.Arbitrary<Readonly<Record<string, unknown>>> {
   return fc.dictionary(name, property(), { maxKeys: 4 }).map((properties) => ({
     type: 'object',
     properties: { ...properties },
     required: Object.keys(properties),
     additionalProperties: false,
   }));
+}
+
+function arbitraryPropertyName(): fc.Arbitrary<string> {
+  return fc.oneof(fc.constantFrom('city', 'unit', 'naïve key'), fc.stringMatching(/^[a-z_]{1,12}$/));
 }
 
 function property(): fc.Arbitrary<Readonly<Record<string, unknown>>> {
@@ -63,6 +68,7 @@ function property(): fc.Arbitrary<Readonly<Record<string, unknown>>> {
     { type: ['number', 'null'] },
     { type: 'array', items: { anyOf: [{ type: 'string' }, { type: 'integer' }] } },
     { type: 'object', properties: { on: { type: 'boolean' } }, required: ['on'], additionalProperties: false },
+    { type: 'object', properties: { 'naïve key': {} }, required: ['naïve key'], additionalProperties: false },
   );
 }
 
@@ -91,7 +97,7 @@ function responseFormat(): fc.Arbitrary<ClientResponseFormat> {
     {
       name: fc.stringMatching(/^[\w-]{1,64}$/),
       description: arbitraryText(),
-      schema: objectSchema(),
+      schema: objectSchema(arbitraryPropertyName()),
       strict: fc.boolean(),
     },
     { requiredKeys: ['name'] },

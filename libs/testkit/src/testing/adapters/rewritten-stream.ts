@@ -39,6 +39,11 @@ export function eventsOf(stream: Buffer): readonly Buffer[] {
   return rest.length === 0 ? events : [...events, rest];
 }
 
+/** True for bytes that are one JSON object, whole or broken off, in the place of a stream. */
+export function isObject(stream: Buffer): boolean {
+  return stream.toString().trimStart().startsWith('{');
+}
+
 const comment = ': still here';
 
 function withLineEnds(lineEnd: string): Rewriting {
@@ -53,8 +58,12 @@ function before(added: string, isLast: (event: Buffer) => boolean): Rewriting {
   };
 }
 
-/** Rewrites the events up to the last one, which may be followed by a marker or a comment. */
+/**
+ * Rewrites the events up to the last one, which may be followed by a marker or a comment. An object
+ * has no events.
+ */
 function eachEvent(stream: Buffer, isLast: (event: Buffer) => boolean, rewrite: (event: string) => string): Buffer {
+  if (isObject(stream)) return stream;
   const events = eventsOf(stream);
   const last = events.findIndex(isLast);
   return Buffer.concat(
