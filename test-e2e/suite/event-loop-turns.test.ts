@@ -77,7 +77,7 @@ it.each(endpoints)('a request to $path reaches the provider', async ({ path, mod
 });
 
 describe.each(endpoints)('the event loop turns while a body of $path is handled', (endpoint) => {
-  const sizes = [200_000, 8 * MiB];
+  const sizes = [200_000, 3 * MiB];
 
   it.each(Object.keys(hostileValues))('with %s', async (name) => {
     answer = succeed;
@@ -92,7 +92,7 @@ describe.each(endpoints)('the event loop turns while a body of $path is handled'
     answer = succeed;
     const compress = encodings[encoding as keyof typeof encodings];
     for (const name of ['one giant string', 'a string of escapes', 'many numbers', 'blanks behind what is tracked']) {
-      const [body = ''] = bodiesAround(endpoint, hostileValues[name]?.(12 * MiB) ?? '');
+      const [body = ''] = bodiesAround(endpoint, hostileValues[name]?.(6 * MiB) ?? '');
       const compressed = compress(Buffer.from(body));
       await expectShortTurns(() => post(endpoint, compressed, { 'content-encoding': encoding }));
     }
@@ -108,7 +108,7 @@ it('the event loop turns while reasoning is left out that an account can’t rea
   };
   const endpoint = endpoints[3];
   for (const name of ['much encrypted reasoning', 'giant encrypted reasoning']) {
-    const [body = ''] = bodiesAround(endpoint, hostileValues[name]?.(12 * MiB) ?? '');
+    const [body = ''] = bodiesAround(endpoint, hostileValues[name]?.(6 * MiB) ?? '');
     await expectShortTurns(async () => {
       answer = refuse;
       return await post(endpoint, body);

@@ -7,6 +7,8 @@ export type JsonObject = Readonly<Record<string, unknown>>;
  * The value of a JSON text; undefined when it is not JSON. No JSON text has the value undefined.
  */
 export function parseJson(text: string): unknown {
+  // Streams may have many events without data, and errors are slow to create.
+  if (text === '') return undefined;
   try {
     return JSON.parse(text);
   } catch {

@@ -19,4 +19,4 @@ export class AnswerTurns {
 }
 
 /** May be thousands of events, which take some milliseconds. */
-const bytesPerTurn = 16 * 1024;
+const bytesPerTurn = 8 * 1024;
