@@ -34,7 +34,7 @@ export function numberIn(headers: Headers, name: string): number | undefined {
   return Number.isFinite(value) ? value : undefined;
 }
 
-/** When an answer was received, and by how much this machine's clock was ahead of its provider's. */
+/** When an answer was received, and how far this machine's clock was ahead of its provider's. */
 export interface AnswerTime {
   readonly nowMs: number;
   readonly skewMs?: number | undefined;
@@ -42,8 +42,8 @@ export interface AnswerTime {
 
 /**
  * By how much this machine's clock is ahead of the one that wrote the header `date`. 0 where they
- * can't be told apart, since the header is exact to the second, and where it is missing or differs
- * too much to be believed.
+ * do not differ visibly, since the header is exact to the second, and where it is missing or
+ * differs too much to be believed.
  */
 export function readSkewMs({ date = '' }: Headers, nowMs: number): number {
   const skewMs = nowMs - Date.parse(date);

@@ -201,8 +201,8 @@ class MessageMembers {
   }
 
   /**
-   * The members with these keys that have arrived and are small. Of a repeated member it is the last
-   * one.
+   * The members with these keys that have arrived and are small. A repeated member has its last
+   * value.
    */
   values(...keys: readonly string[]): JsonObject {
     this.#readMembers();

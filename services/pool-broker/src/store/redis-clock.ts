@@ -13,7 +13,7 @@ export interface SharedClock extends Clock {
 export class RedisClock implements SharedClock {
   readonly #ask: () => Promise<number>;
   readonly #ofMachine: Clock;
-  /** By how much Redis' clock is ahead of the monotonic clock. Undefined before the first answer. */
+  /** How far Redis' clock is ahead of the monotonic clock. Undefined before the first answer. */
   #aheadMs: number | undefined;
   #latestMs = Number.NEGATIVE_INFINITY;
 
@@ -36,7 +36,7 @@ export class RedisClock implements SharedClock {
     return this.#latestMs;
   }
 
-  /** Redis read its clock at some point of the round trip, so a slow answer says less than a fast one. */
+  /** Redis read its clock during the round trip: a slow answer says less than a fast one. */
   async update(): Promise<void> {
     const askedMs = monotonicMs();
     const redisMs = await this.#ask();
