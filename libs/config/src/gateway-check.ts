@@ -1,5 +1,6 @@
 import { ConfigError } from './env-reader.ts';
 import { referencesIn } from './env-references.ts';
+import type { Prices } from './gateway-config.ts';
 import { partsOf, problemsBetweenParts } from './gateway-problems.ts';
 import { gatewayFileSchema } from './gateway-schema.ts';
 import { parseYaml } from './gateway-yaml.ts';
@@ -13,6 +14,11 @@ export interface GatewayText {
   /** The pools whose format is written out, not a reference. */
   readonly pools: readonly { readonly name: string; readonly format: string }[];
   readonly accounts: readonly { readonly pool?: string | undefined; readonly name?: string | undefined }[];
+  /** The models that classes and accounts name, where no pattern or reference stands for them. */
+  readonly models: readonly string[];
+  /** Undefined: there are none, or they contain references. */
+  readonly prices: Prices;
+  readonly hasPrices: boolean;
 }
 
 /**
@@ -33,9 +39,19 @@ export function checkGatewayText(text: string): GatewayText {
     ...problemsBetweenParts(value, places),
   ];
   if (all.length > 0) throw new ConfigError(shortened(all));
-  const { pools, accounts } = partsOf.parse(value);
+  const { pools, accounts, classes, prices } = partsOf.parse(value);
   const written = Object.entries(pools).map(([name, { format }]) => ({ name, format }));
-  return { value, references: names, pools: written.filter(({ format }) => !format.includes('${')), accounts };
+  const candidates = Object.values(classes).flatMap((each) => each.candidates);
+  const named = [
+    ...candidates.map((text) => text?.replace(/^[^/]*\//, '')),
+    ...accounts.flatMap(({ models }) => models),
+  ];
+  return {
+    ...{ value, references: names, accounts, prices },
+    pools: written.filter(({ format }) => !format.includes('${')),
+    models: named.filter((model): model is string => model !== undefined && !/[*$]/.test(model)),
+    hasPrices: typeof value === 'object' && value !== null && 'prices' in value,
+  };
 }
 
 function parsed(text: string) {

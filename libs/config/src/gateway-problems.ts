@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { pathText } from './env-references.ts';
+import { pricesSchema } from './prices-schema.ts';
 
 /**
  * Finds contradictions between the parts of a `gateway.yaml`. It accepts a file that is invalid
@@ -42,16 +43,20 @@ export function problemsBetweenParts(value: unknown, known: Pick<ReadonlySet<str
 const anyText = z.string().optional().catch(undefined);
 const anyModels = z.record(z.string(), z.record(z.string(), z.unknown()).catch({})).catch({});
 const anyPool = z.object({ format: z.string().catch(''), models: anyModels }).catch({ format: '', models: {} });
+const anyAccount = z
+  .object({ pool: anyText, name: anyText, models: z.array(anyText).catch([]).default([]) })
+  .catch({ models: [] });
 const anyClass = z.object({ candidates: z.array(anyText).catch([]) }).catch({ candidates: [] });
 
 /** The parts of a file that the checks need; empty where a part is invalid. */
 export const partsOf = z
   .object({
     pools: z.record(z.string(), anyPool).catch({}),
-    accounts: z.array(z.object({ pool: anyText, name: anyText }).catch({})).catch([]),
+    accounts: z.array(anyAccount).catch([]),
     classes: z.record(z.string(), anyClass).catch({}),
+    prices: pricesSchema.optional().catch(undefined),
   })
-  .catch({ pools: {}, accounts: [], classes: {} });
+  .catch({ pools: {}, accounts: [], classes: {}, prices: undefined });
 
 type Report = (path: readonly PropertyKey[], text: string) => void;
 

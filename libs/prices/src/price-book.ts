@@ -32,6 +32,9 @@ type Served = Pick<UsagePart, 'serviceTier' | 'speed' | 'geography'>;
 /** The context of a model whose price names none. */
 export const unknownContext = 1_000_000;
 
+/** How many tokens a model usually writes, until the ledger knows better. */
+export const unknownOutput = 4_096;
+
 /** Models and days that are remembered with their price. */
 const maxKnown = 1_000;
 
@@ -58,6 +61,11 @@ export class PriceBook {
   /** Whether a model, as its provider serves it by default, has a price on a local day. */
   hasPrice(model: string, localDay: string): boolean {
     return this.#priceOf(model, localDay) !== undefined;
+  }
+
+  /** The models that have no price on a local day, each once. */
+  withoutPrice(models: Iterable<string>, localDay: string): readonly string[] {
+    return [...new Set(models)].filter((model) => !this.hasPrice(model, localDay));
   }
 
   /**

@@ -6,14 +6,31 @@ import type { GatewayFile, GetGatewayFileResponse } from '@gateway/proto/pool/v1
 import { RpcError } from '@gateway/rpc';
 import type { AdminParts, ReplicaSettings } from '../parts.ts';
 import { peerCall } from '../peer-calls.ts';
+import { hasBudget, modelsWithoutPrice, pricedModels } from './models-without-price.ts';
 import { invalidFields } from './problems.ts';
 
 /**
  * The configuration of the gateway: the broker's `gateway.yaml`, the settings of this process, and
  * those of services in other processes.
  */
-export function configurationService({ peers, audit, logger }: AdminParts): ServiceImpl<typeof ConfigurationService> {
+export function configurationService(parts: AdminParts): ServiceImpl<typeof ConfigurationService> {
+  const { peers, audit, logger } = parts;
   const { service = 'admin' } = logger.bindings();
+  const groupsNow = async (signal: AbortSignal) => (await peers.groups.listGroups({}, peerCall(signal))).groups;
+  const unknown =
+    <T>(signal: AbortSignal, instead: T) =>
+    (thrown: unknown) => {
+      signal.throwIfAborted();
+      logger.warn({ err: thrown }, 'models without a price are not known');
+      return instead;
+    };
+  const isBudgeted = (signal: AbortSignal) =>
+    groupsNow(signal).then((groups) => groups.some(hasBudget), unknown(signal, false));
+  const withoutPriceIn = (file: GatewayFile, signal: AbortSignal) =>
+    Promise.all([pricedModels(parts, file, signal), groupsNow(signal)]).then(
+      ([priced, groups]) => modelsWithoutPrice(priced, groups),
+      unknown(signal, []),
+    );
   return {
     async getConfiguration(_request, { signal }) {
       const [{ file, problem: fileProblem }, replicas] = await Promise.all([
@@ -24,6 +41,7 @@ export function configurationService({ peers, audit, logger }: AdminParts): Serv
       const ofServices = Map.groupBy(replicas, (replica) => replica.service);
       return {
         file,
+        modelsWithoutPrice: file === undefined ? [] : await withoutPriceIn(file, signal),
         settings: [...own, ...[...ofServices].flatMap(([name, each]) => settingsOf(name, each))],
         silent: [
           ...(fileProblem === undefined ? [] : [`gateway.yaml: ${fileProblem}`]),
@@ -40,8 +58,10 @@ export function configurationService({ peers, audit, logger }: AdminParts): Serv
       return await audit.change(context, { action: 'configuration.check', subject: 'gateway.yaml' }, async () => {
         const checked = await peers.poolOperator.checkGatewayFile({ text }, peerCall(context.signal));
         const { problems, changes, newReferences } = checked;
+        const isPriced = checked.hasPrices || (await isBudgeted(context.signal));
+        const withoutPrice = isPriced ? checked.modelsWithoutPrice : [];
         return {
-          answer: { problems, changes, newReferences },
+          answer: { problems, changes, newReferences, modelsWithoutPrice: withoutPrice },
           after: { problems: problems.length, changes: changes.length },
         };
       });

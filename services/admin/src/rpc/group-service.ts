@@ -10,6 +10,13 @@ import { startOfLocalDayMs } from '@gateway/time';
 import { type GivenGroup, groupProblems, requestsAtATimeOfBudget } from '@gateway/tokens';
 import type { AdminParts } from '../parts.ts';
 import { askForEach, peerCall } from '../peer-calls.ts';
+import {
+  budgetWarnings,
+  hasBudget,
+  modelsWithoutPrice,
+  type PricedModels,
+  pricedModels,
+} from './models-without-price.ts';
 import { changedMeanwhile, checkSentences, invalidFields, notFound } from './problems.ts';
 import { limitedGroup, shownDaysUntil, tokensOn } from './token-listings.ts';
 
@@ -31,34 +38,48 @@ export function groupService(parts: AdminParts): ServiceImpl<typeof GroupService
     const isTaken = (await all(context)).some((each) => each.name === name.trim() && each.groupId !== own);
     if (isTaken) throw invalidFields({ name: `A group with the name ${name.trim()} exists already.` });
   };
+  const warningsOf = async (group: Group | undefined, { signal }: HandlerContext) => {
+    if (group === undefined || !hasBudget(group)) return [];
+    const { priced } = await pricesOf(parts, signal);
+    return priced === undefined ? [] : budgetWarnings(group, priced).warnings;
+  };
   return {
     async listGroups(_request, context) {
       const known = await all(context);
-      const [listings, prices] = await Promise.all([
+      const [listings, { file, priced }] = await Promise.all([
         groupListings(parts, known, context.signal),
         pricesOf(parts, context.signal),
       ]);
-      return { groups: listings.map((each) => withBound(each, prices)), currency: prices?.currency ?? '' };
+      return {
+        groups: listings.map((each) => withBound(each, file, priced)),
+        currency: file?.currency ?? '',
+        modelsWithoutPrice: priced === undefined ? [] : modelsWithoutPrice(priced, known),
+      };
     },
 
     async getGroup({ group: wanted }, context) {
       const group = meantGroup(await all(context), wanted.trim());
-      const [[listing], prices] = await Promise.all([
+      const [[listing], { file, priced }] = await Promise.all([
         groupListings(parts, [group], context.signal),
         pricesOf(parts, context.signal),
       ]);
-      const shownGroup = listing === undefined ? {} : { group: withBound(listing, prices) };
-      return { ...shownGroup, currency: prices?.currency ?? '' };
+      const shownGroup = listing === undefined ? {} : { group: withBound(listing, file, priced) };
+      return { ...shownGroup, currency: file?.currency ?? '' };
     },
 
     async createGroup(request, context) {
       check(request);
       await checkName(request.name, '', context);
       const { $typeName: _, ...details } = request;
-      return await audit.change(context, { action: 'group.create', subject: request.name.trim() }, async () => {
-        const { group } = await groups.createGroup(details, peerCall(context.signal));
-        return { answer: { group }, after: shown(group) };
-      });
+      const created = await audit.change(
+        context,
+        { action: 'group.create', subject: request.name.trim() },
+        async () => {
+          const { group } = await groups.createGroup(details, peerCall(context.signal));
+          return { answer: { group }, after: shown(group) };
+        },
+      );
+      return { ...created, warnings: await warningsOf(created.group, context) };
     },
 
     async updateGroup(request, context) {
@@ -66,7 +87,7 @@ export function groupService(parts: AdminParts): ServiceImpl<typeof GroupService
       const known = await byId(request.groupId, context);
       check(request);
       if (request.name !== undefined) await checkName(request.name, request.groupId, context);
-      return await audit.change(context, { action: 'group.update', subject: known.name }, async () => {
+      const changed = await audit.change(context, { action: 'group.update', subject: known.name }, async () => {
         for (;;) {
           // Even if any revision will do: `before` in the audit log must be what this change
           // replaced.
@@ -78,6 +99,7 @@ export function groupService(parts: AdminParts): ServiceImpl<typeof GroupService
           if (request.expectedRevision !== 0n) throw changedMeanwhile('The group');
         }
       });
+      return { ...changed, warnings: await warningsOf(changed.group, context) };
     },
 
     async deleteGroup({ groupId }, context) {
@@ -147,12 +169,20 @@ export function budgetEndMs(status: Pick<LimitStatus, 'budget'> | undefined, now
   return endMs < timestampMs(resetsAt) ? Math.round(endMs) : undefined;
 }
 
-/** A listing with the bound of overspending that its settings have. */
-function withBound<L extends { readonly group: Group }>(listing: L, file: GatewayFile | undefined) {
+/** A listing with the bound of overspending that its settings have, and what they lack. */
+function withBound<L extends { readonly group: Group }>(
+  listing: L,
+  file: GatewayFile | undefined,
+  priced: PricedModels | undefined,
+) {
   const { budget, concurrentRequests = requestsAtATimeOfBudget } = listing.group.limits ?? {};
   const costs = [...(file?.prices ?? []), ...(file?.specialPrices ?? [])].map((price) => mostMicros(price));
   const dearest = costs.reduce((most, cost) => (cost > most ? cost : most), 0n);
-  return { ...listing, mayExceedMicros: budget === undefined ? 0n : BigInt(concurrentRequests) * dearest };
+  return {
+    ...listing,
+    mayExceedMicros: budget === undefined ? 0n : BigInt(concurrentRequests) * dearest,
+    ...(priced && budgetWarnings(listing.group, priced)),
+  };
 }
 
 /** What one request can cost: a whole context at the dearest input rate, and the longest answer. */
@@ -165,15 +195,20 @@ function mostMicros({ contextTokens, above, ...price }: ModelPrice): bigint {
   return (most(inputs) * (contextTokens || BigInt(unknownContext)) + output) / 1_000_000n;
 }
 
-/** Undefined if they are not known. */
-async function pricesOf({ peers, logger }: AdminParts, signal: AbortSignal): Promise<GatewayFile | undefined> {
+interface KnownPrices {
+  readonly file?: GatewayFile | undefined;
+  readonly priced?: PricedModels;
+}
+
+/** Empty if they are not known. */
+async function pricesOf(parts: AdminParts, signal: AbortSignal): Promise<KnownPrices> {
   try {
-    const { file } = await peers.poolOperator.getGatewayFile({}, peerCall(signal));
-    return file;
+    const { file } = await parts.peers.poolOperator.getGatewayFile({}, peerCall(signal));
+    return file === undefined ? {} : { file, priced: await pricedModels(parts, file, signal) };
   } catch (thrown) {
     signal.throwIfAborted();
-    logger.warn({ err: thrown }, 'groups are listed without their currency');
-    return undefined;
+    parts.logger.warn({ err: thrown }, 'groups are listed without their prices');
+    return {};
   }
 }
 

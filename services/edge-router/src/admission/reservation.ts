@@ -3,7 +3,7 @@ import type { JsonBody } from '@gateway/json';
 import { budgetSpan, type Span } from '@gateway/limits';
 import type { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { type Token, UnpricedModels } from '@gateway/proto/identity/v1/identity_service_pb.js';
-import { labelSetsOf, mayUseModel, modelsFor } from '../authorization/token-rules.ts';
+import { labelSetsOf, mayUseModel, modelsFor } from '@gateway/tokens/access-rules';
 import type { Patience } from '../patience.ts';
 import type { Pricing } from '../pricing/pricing.ts';
 import type { AdmittedRequest, EndpointPeers } from '../request-context.ts';

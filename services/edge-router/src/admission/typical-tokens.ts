@@ -1,3 +1,4 @@
+import { unknownOutput } from '@gateway/prices';
 import { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import type { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import type { Client } from '@gateway/rpc';
@@ -57,6 +58,4 @@ interface UsualTokens {
   readonly output: number;
 }
 
-/** Until the ledger knows better. */
-const unknownOutput = 4_096;
 const refreshEveryMs = 3_600_000;

@@ -19,7 +19,7 @@ import { type AcquireResponse, Lack } from '@gateway/proto/pool/v1/pool_broker_s
 import { CancelReason } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { RpcError } from '@gateway/rpc';
 import { inSpan } from '@gateway/telemetry';
-import { labelSetsOf, mayUseModel } from '../authorization/token-rules.ts';
+import { labelSetsOf, mayUseModel } from '@gateway/tokens/access-rules';
 import type { RequestEvents } from '../events.ts';
 import type { AdmittedRequest } from '../request-context.ts';
 import { attemptFailure } from '../usage/request-log.ts';

@@ -1,4 +1,4 @@
-import { modelsFor } from '../authorization/token-rules.ts';
+import { modelsFor } from '@gateway/tokens/access-rules';
 import { sendJson } from '../http/respond.ts';
 import type { AdmittedRequest, EndpointPeers } from '../request-context.ts';
 

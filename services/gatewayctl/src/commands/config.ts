@@ -62,11 +62,12 @@ const columns: Columns<Setting> = {
   from: ({ origin }) => origin,
 };
 
-function checkText({ problems, changes, newReferences }: CheckConfigurationResponse): string {
+function checkText({ problems, changes, newReferences, modelsWithoutPrice }: CheckConfigurationResponse): string {
   if (problems.length > 0) return problems.map((problem) => `${colored('✗', 'red')} ${problem}\n`).join('');
   const lines = changes.length === 0 ? ['No changes.'] : changes.map((line) => colored(line, colorOf(line)));
   const unknown = newReferences.length === 0 ? '' : `Set these new references first: ${newReferences.join(', ')}\n`;
-  return `${colored('✓', 'green')} The file is valid.\n${unknown}${lines.map((line) => `${line}\n`).join('')}`;
+  const unpriced = modelsWithoutPrice.length === 0 ? '' : `Models without a price: ${modelsWithoutPrice.join(', ')}\n`;
+  return `${colored('✓', 'green')} The file is valid.\n${unknown}${unpriced}${lines.map((line) => `${line}\n`).join('')}`;
 }
 
 function colorOf(change: string) {

@@ -15,3 +15,7 @@ export function noteChange({ database }: AdminConnection, change: string): void 
   note(change);
   if (database !== undefined) note(`no gateway was called: written to ${database.description}`);
 }
+
+export function noteAll(lines: readonly string[]): void {
+  for (const line of lines) note(line);
+}

@@ -3,6 +3,7 @@ import { type Client, Code, ConnectError } from '@connectrpc/connect';
 import type { Environment } from '@gateway/config/env-reader';
 import { withVisibleTexts } from '@gateway/presentation/visible-text';
 import { AccountService } from '@gateway/proto/admin/v1/account_service_pb.js';
+import { GroupService } from '@gateway/proto/admin/v1/group_service_pb.js';
 import { PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
 import { SessionService } from '@gateway/proto/admin/v1/session_service_pb.js';
 import { type Replica, Severity, SystemService } from '@gateway/proto/admin/v1/system_service_pb.js';
@@ -21,6 +22,7 @@ import type { CommandContext } from './context.ts';
 import { type Disk, diskFindings, disksOf, ownDisk } from './doctor/disk-findings.ts';
 import { type Finding, fine, note, warning, wrong } from './doctor/finding.ts';
 import { poolFindings, probeFindings } from './doctor/pool-findings.ts';
+import { priceFindings } from './doctor/price-findings.ts';
 import { holderText } from './session.ts';
 
 const timeoutMs = 10_000;
@@ -29,7 +31,7 @@ const timeoutMs = 10_000;
 export function doctorCommand({ env, connect }: CommandContext): Command {
   return withOutput(new Command('doctor'))
     .description(
-      'Checks every part of the gateway: sign-in, clocks, versions, replicas, disks, certificates and pools. Suggests fixes, and exits with status 1 if a check fails.',
+      'Checks every part of the gateway: sign-in, clocks, versions, replicas, disks, certificates, pools and prices. Suggests fixes, and exits with status 1 if a check fails.',
     )
     .option('--probe', "also ask each account's provider for its model list, which is free of charge")
     .action(async ({ output, probe = false }: OutputFlags & { readonly probe?: boolean }) => {
@@ -57,6 +59,7 @@ async function examine(env: Environment, admin: AdminConnection, probe: boolean)
   const looked = await Promise.all([
     systemOf(admin.clientOf(SystemService), own).catch((thrown: unknown) => [...here, failure(thrown)]),
     poolsOf(pools).catch((thrown: unknown) => [failure(thrown)]),
+    pricesOf(admin.clientOf(GroupService)).catch((thrown: unknown) => [failure(thrown)]),
     ...(probe ? [accountsOf(admin.clientOf(AccountService), pools).catch((thrown: unknown) => [failure(thrown)])] : []),
   ]);
   return [...reached, signedIn, ...looked.flat()];
@@ -176,6 +179,10 @@ function certificatesOf(replicas: readonly Replica[]): readonly Finding[] {
 async function poolsOf(pools: Client<typeof PoolService>): Promise<readonly Finding[]> {
   const { overview } = await pools.listPools({}, { timeoutMs });
   return poolFindings(overview?.pools ?? []);
+}
+
+async function pricesOf(groups: Client<typeof GroupService>): Promise<readonly Finding[]> {
+  return priceFindings(await groups.listGroups({}, { timeoutMs }));
 }
 
 async function accountsOf(

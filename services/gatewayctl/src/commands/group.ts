@@ -13,9 +13,9 @@ import { Command, InvalidArgumentError } from 'commander';
 import { findGroup } from '../connection/named-group.ts';
 import { UsageError } from '../failures.ts';
 import { type OutputFlags, printList, printMessage, withOutput } from '../output/print.ts';
-import { type Columns, factSheet } from '../output/table.ts';
+import { type Columns, colored, factSheet } from '../output/table.ts';
 import { countText, timeText } from '../output/words.ts';
-import { type CommandContext, noteChange } from './context.ts';
+import { type CommandContext, noteAll, noteChange } from './context.ts';
 import { idOrPrefix, numberOrNone } from './flags.ts';
 import { changedAccess, changedLimits, listOrNone, maxRequests, type TermFlags } from './terms.ts';
 
@@ -54,6 +54,7 @@ export function groupCommand({ connect }: CommandContext): Command {
       const created = await admin.clientOf(GroupService).createGroup(request);
       await printMessage({ output }, CreateGroupResponseSchema, created, ({ group: made }) => `${made?.groupId}\n`);
       noteChange(admin, `created ${created.group?.groupId} (${name})`);
+      noteAll(created.warnings);
     });
   withTerms(group.command('set'))
     .description(
@@ -69,13 +70,14 @@ export function groupCommand({ connect }: CommandContext): Command {
       const { group: listing } = await findGroup(admin, named);
       const { groupId = '', revision = 0n, limits, access } = listing.group ?? {};
       if (name !== undefined && name !== listing.group?.name) await confirmNamed(listing, 'renamed', yes);
-      const { group: changed } = await admin.clientOf(GroupService).updateGroup({
+      const { group: changed, warnings } = await admin.clientOf(GroupService).updateGroup({
         ...{ groupId, name, note, expectedRevision: revision },
         limits: changedLimits(flags, limits),
         access: changedAccess(flags, access),
         unpricedModels: flags.unpricedModels ?? UnpricedModels.UNSPECIFIED,
       });
       noteChange(admin, `changed ${groupId} (${changed?.name})`);
+      noteAll(warnings);
     });
   group
     .command('delete')
@@ -178,7 +180,8 @@ function groupText(listing: GroupListing, currency: string, labels: readonly str
   const { mayExceedMicros } = listing;
   const { group, limits, budgetEndsAt, tokensByDay } = listing;
   const more = (group?.tokens ?? 0) - labels.length;
-  return factSheet({
+  const warnings = listing.warnings.map((text) => `\n${colored('!', 'yellow')} ${text}\n`).join('');
+  return `${factSheet({
     ...{ id: group?.groupId, name: group?.name },
     tokens: [...labels, ...(more > 0 ? [`${more} more`] : [])].join(', ') || '0',
     'requests/min': requestsText(listing),
@@ -194,7 +197,7 @@ function groupText(listing: GroupListing, currency: string, labels: readonly str
     'last days': tokensByDay.join(' '),
     created: timeText(group?.createdAt),
     note: group?.note,
-  });
+  })}${warnings}`;
 }
 
 function requestsText({ group, limits }: GroupListing): string {

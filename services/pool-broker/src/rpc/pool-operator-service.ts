@@ -1,3 +1,4 @@
+import { create } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import {
   type AccountConfig,
@@ -6,12 +7,19 @@ import {
   ConfigError,
   changesBetween,
   checkGatewayText,
+  type Prices,
   readAccount,
 } from '@gateway/config';
 import type { StoredAccountState } from '@gateway/database';
 import { GatewayError } from '@gateway/errors';
-import { AlertFormat, type PoolOperatorService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import { PriceBook } from '@gateway/prices';
+import {
+  AlertFormat,
+  type PoolOperatorService,
+  PriceListSchema,
+} from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { Handlers } from '@gateway/rpc';
+import { localDayOf } from '@gateway/time';
 import { accountIdOf } from '../accounts/account.ts';
 import { noKeys } from '../config.ts';
 import { checkChange } from '../configuration/active-configuration.ts';
@@ -181,7 +189,7 @@ export function poolOperatorHandlers({
     checkGatewayFile({ text }) {
       const checked = attempt(() => checkGatewayText(text));
       if ('problems' in checked) return checked;
-      const { value, references, pools } = checked.value;
+      const { value, references, pools, models, prices, hasPrices } = checked.value;
       const { written } = configuration.gateway;
       const accounts = [...checked.value.accounts, ...directory.usableBeside(checked.value)];
       const used = attempt(() => checkChange(configuration.gateway, { pools, accounts }));
@@ -189,9 +197,18 @@ export function poolOperatorHandlers({
         changes: [...changesBetween(written, value)],
         problems: 'problems' in used ? used.problems : [],
         newReferences: [...references.difference(written.references)],
+        modelsWithoutPrice: hasPrices === (prices !== undefined) ? [...withoutPrice(models, prices)] : [],
+        hasPrices,
       };
     },
   };
+
+  /** Of those that a file names, and those offered now. */
+  function withoutPrice(named: readonly string[], prices: Prices): readonly string[] {
+    const offered = configuration.catalog.listing().flatMap(({ id, ownedBy }) => (ownedBy === 'gateway' ? [] : [id]));
+    const book = new PriceBook(create(PriceListSchema, toPriceList(prices)));
+    return book.withoutPrice([...named, ...offered], localDayOf(clock.nowMs()));
+  }
 
   /** @throws GatewayError that says which setting is missing. */
   function storage() {

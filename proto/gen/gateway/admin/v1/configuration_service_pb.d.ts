@@ -96,6 +96,14 @@ export declare type GetConfigurationResponse = Message<"gateway.admin.v1.GetConf
    * @generated from field: repeated string silent = 3;
    */
   silent: string[];
+
+  /**
+   * Models that pools offer or classes name, and that have no price today. None if there are neither
+   * prices nor budgets.
+   *
+   * @generated from field: repeated string models_without_price = 4;
+   */
+  modelsWithoutPrice: string[];
 };
 
 /**
@@ -150,6 +158,14 @@ export declare type CheckConfigurationResponse = Message<"gateway.admin.v1.Check
    * @generated from field: repeated string new_references = 3;
    */
   newReferences: string[];
+
+  /**
+   * Models that pools offer now, or that classes or accounts of the file name, and that its prices
+   * do not cover today. None if there are neither prices nor budgets.
+   *
+   * @generated from field: repeated string models_without_price = 4;
+   */
+  modelsWithoutPrice: string[];
 };
 
 /**

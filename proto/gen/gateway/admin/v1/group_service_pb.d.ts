@@ -61,6 +61,22 @@ export declare type GroupListing = Message<"gateway.admin.v1.GroupListing"> & {
    * @generated from field: int64 may_exceed_micros = 6;
    */
   mayExceedMicros: bigint;
+
+  /**
+   * Models that its tokens may use, and that have no price today, while it has a budget. Its
+   * `unpriced_models` says what happens to them; without any price, all are refused.
+   *
+   * @generated from field: repeated string models_without_price = 7;
+   */
+  modelsWithoutPrice: string[];
+
+  /**
+   * What an operator should know of its budget, one sentence each: what it does to models without a
+   * price, and that it is smaller than one usual request reserves.
+   *
+   * @generated from field: repeated string warnings = 8;
+   */
+  warnings: string[];
 };
 
 /**
@@ -96,6 +112,14 @@ export declare type ListGroupsResponse = Message<"gateway.admin.v1.ListGroupsRes
    * @generated from field: string currency = 2;
    */
   currency: string;
+
+  /**
+   * Models that pools offer or classes name, and that have no price today. None if there are neither
+   * prices nor budgets.
+   *
+   * @generated from field: repeated string models_without_price = 3;
+   */
+  modelsWithoutPrice: string[];
 };
 
 /**
@@ -193,6 +217,13 @@ export declare type CreateGroupResponse = Message<"gateway.admin.v1.CreateGroupR
    * @generated from field: gateway.identity.v1.Group group = 1;
    */
   group?: Group | undefined;
+
+  /**
+   * As in GroupListing.
+   *
+   * @generated from field: repeated string warnings = 2;
+   */
+  warnings: string[];
 };
 
 /**
@@ -268,6 +299,13 @@ export declare type UpdateGroupResponse = Message<"gateway.admin.v1.UpdateGroupR
    * @generated from field: gateway.identity.v1.Group group = 1;
    */
   group?: Group | undefined;
+
+  /**
+   * As in GroupListing.
+   *
+   * @generated from field: repeated string warnings = 2;
+   */
+  warnings: string[];
 };
 
 /**

@@ -1536,6 +1536,21 @@ export declare type CheckGatewayFileResponse = Message<"gateway.pool.v1.CheckGat
    * @generated from field: repeated string new_references = 3;
    */
   newReferences: string[];
+
+  /**
+   * Models that pools offer now, or that classes or accounts of the file name, and that its prices
+   * do not cover today.
+   *
+   * @generated from field: repeated string models_without_price = 4;
+   */
+  modelsWithoutPrice: string[];
+
+  /**
+   * Whether the file has prices.
+   *
+   * @generated from field: bool has_prices = 5;
+   */
+  hasPrices: boolean;
 };
 
 /**

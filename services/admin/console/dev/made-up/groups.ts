@@ -54,6 +54,8 @@ export const groupService: Partial<ServiceImpl<typeof GroupService>> = {
   },
 };
 
+const unpriced = '1 model has no price, and is refused: gpt-5.7-preview.';
+
 export function groupListings(): GroupListing[] {
   return groups.map(listing);
 }
@@ -74,6 +76,7 @@ function listing(each: Group): GroupListing {
   const spentMicros = spent[groupId] ?? 0n;
   const left = spentMicros < (budget?.amountMicros ?? 0n) && spentMicros > 0n;
   return create(GroupListingSchema, {
+    ...(budget !== undefined && { modelsWithoutPrice: ['gpt-5.7-preview'], warnings: [unpriced] }),
     group: { ...structuredClone(each), tokens: tokens.filter((token) => token.groupId === groupId).length },
     tokensByDay: Array.from({ length: 14 }, (_, index) => BigInt(((groupId.length * (index + 3)) % 11) * 210_000)),
     ...(left && { budgetEndsAt: timestampFromMs(started + 3.2 * dayMs) }),

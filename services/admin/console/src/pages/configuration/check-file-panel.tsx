@@ -66,7 +66,11 @@ export function CheckFilePanel({ runningText }: { readonly runningText: string }
   );
 }
 
-function Verdict({ answer: { problems, changes, newReferences } }: { readonly answer: CheckConfigurationResponse }) {
+interface VerdictProps {
+  readonly answer: CheckConfigurationResponse;
+}
+
+function Verdict({ answer: { problems, changes, newReferences, modelsWithoutPrice } }: VerdictProps) {
   if (problems.length > 0) {
     return (
       <>
@@ -84,6 +88,7 @@ function Verdict({ answer: { problems, changes, newReferences } }: { readonly an
           {newReferences.length === 1 ? 'it' : 'them'}.
         </p>
       )}
+      <ModelsWithoutPrice models={modelsWithoutPrice} />
       {changes.length > 0 && (
         <ul className="diff block">
           {changes.map((change) => (
@@ -94,6 +99,16 @@ function Verdict({ answer: { problems, changes, newReferences } }: { readonly an
         </ul>
       )}
     </>
+  );
+}
+
+/** Models that a group with a budget refuses, or prices as others. */
+export function ModelsWithoutPrice({ models }: { readonly models: readonly string[] }) {
+  if (models.length === 0) return null;
+  return (
+    <p className="block">
+      <Status tone="warn">{formatCountOf(models.length, 'model')} without a price today</Status> {models.join(', ')}
+    </p>
   );
 }
 

@@ -11,7 +11,7 @@ import { Answer, Empty } from '../../ui/state.tsx';
 import { Status } from '../../ui/status.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
-import { CheckFilePanel, ProblemList } from './check-file-panel.tsx';
+import { CheckFilePanel, ModelsWithoutPrice, ProblemList } from './check-file-panel.tsx';
 import { SettingsPanel } from './settings-panel.tsx';
 
 /**
@@ -26,11 +26,11 @@ export function ConfigurationPage() {
       about={`The running configuration, and where each value comes from.${mayCheck ? ' Check a file here before you deploy it.' : ''}`}
     >
       <Answer of={configuration} what="the configuration">
-        {({ file, settings, silent }) => (
+        {({ file, settings, silent, modelsWithoutPrice }) => (
           <>
             {file !== undefined && <FilePanel file={file} />}
             {mayCheck && <CheckFilePanel runningText={file?.text ?? ''} />}
-            {file !== undefined && <Catalog file={file} />}
+            {file !== undefined && <Catalog file={file} modelsWithoutPrice={modelsWithoutPrice} />}
             <SettingsPanel settings={settings} silent={silent} />
           </>
         )}
@@ -74,7 +74,12 @@ function FilePanel({ file: { path, text, loadedAt, problems } }: { readonly file
   );
 }
 
-function Catalog({ file: { classes, prices, specialPrices, currency } }: { readonly file: GatewayFile }) {
+interface CatalogProps {
+  readonly file: GatewayFile;
+  readonly modelsWithoutPrice: readonly string[];
+}
+
+function Catalog({ file: { classes, prices, specialPrices, currency }, modelsWithoutPrice }: CatalogProps) {
   const price = (micros: bigint) => formatMoney(micros, currency);
   const priceColumns: readonly Column<ModelPrice>[] = [
     { label: 'Model', names: true, render: ({ model }) => <code>{model}</code> },
@@ -113,6 +118,7 @@ function Catalog({ file: { classes, prices, specialPrices, currency } }: { reado
           keyOf={(given) => `${given.model} ${given.fromDay} ${servedText(given)}`}
           empty={<Empty title="No prices">Set prices in gateway.yaml to see what usage costs.</Empty>}
         />
+        <ModelsWithoutPrice models={modelsWithoutPrice} />
       </Panel>
     </div>
   );

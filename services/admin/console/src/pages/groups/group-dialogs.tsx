@@ -38,7 +38,7 @@ interface GroupProps extends CreateGroupProps {
 export function CreateGroup({ currency, onClose }: CreateGroupProps) {
   const [draft, setDraft] = useState(emptyGroup);
   const { run, busy, problem } = useChange(GroupService.method.createGroup, {
-    notice: ({ group }) => `${group?.name} was created.`,
+    notice: ({ group, warnings }) => [`${group?.name} was created.`, ...warnings].join(' '),
     onDone: ({ group }) => navigate(`/groups/${group?.groupId}`),
   });
   return (
@@ -61,7 +61,7 @@ export function EditGroup({ group, namedBy, currency, onClose }: GroupProps) {
   const [draft, setDraft] = useState(() => groupDraftOf(seen));
   const { run, busy, problem } = useChange(GroupService.method.updateGroup, {
     alsoRefresh: [TokenService],
-    notice: ({ group: updated }) => `${updated?.name} was updated.`,
+    notice: ({ group: updated, warnings }) => [`${updated?.name} was updated.`, ...warnings].join(' '),
     onDone: onClose,
   });
   const changed = group.revision === seen.revision ? [] : groupDifferences(seen, group);
@@ -105,7 +105,7 @@ function GroupFields({ draft, onDraft, problem, currency }: GroupFieldsProps) {
         label={currency === '' ? 'Budget' : `Budget in ${currency}`}
         hint={
           currency === ''
-            ? 'gateway.yaml has no prices: until it has, nothing is charged. Empty: none.'
+            ? 'gateway.yaml has no prices: until it has, a budget refuses every request. Empty: none.'
             : 'What all its requests together may cost in a period, such as 250 or 12.50. Empty: none.'
         }
         inputMode="decimal"

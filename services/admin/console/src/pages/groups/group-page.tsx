@@ -13,6 +13,7 @@ import { Button } from '../../ui/button.tsx';
 import { Chart } from '../../ui/chart.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { Answer, Empty, NoAnswer, OutOfDate } from '../../ui/state.tsx';
+import { Status } from '../../ui/status.tsx';
 import { byPages, More, Table } from '../../ui/table.tsx';
 import { localDayOf, Time } from '../../ui/time.tsx';
 import { AccessFacts } from '../tokens/access-facts.tsx';
@@ -88,6 +89,11 @@ function Known({ listing, group, currency, error }: KnownProps) {
         </Panel>
         <Panel title="Budget">
           <GroupBudget listing={listing} currency={currency} detailed />
+          {listing.warnings.map((text) => (
+            <p key={text}>
+              <Status tone="warn">{text}</Status>
+            </p>
+          ))}
         </Panel>
         <Panel title="Current limits">
           <TokenLimits token={group} status={listing.limits} recordedToday={tokensByDay.at(-1) ?? 0n} detailed />

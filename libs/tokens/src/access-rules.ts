@@ -1,9 +1,9 @@
 import { matchesAnyPattern } from '@gateway/presentation/model-pattern';
-import type { AccessRules, Token } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import type { AccessRules, Group, Token } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import type { LabelSet, Model } from '@gateway/proto/pool/v1/model_pb.js';
 
 /** What a token and its group may use. Most tokens have no rules, and pass with one comparison. */
-type Ruled = Pick<Token, 'access' | 'group'>;
+type Ruled = Pick<Token, 'access'> & { readonly group?: Pick<Group, 'access'> | undefined };
 
 /** Whether a model, as clients name it, exists for a token. */
 export function mayUseModel({ access, group }: Ruled, model: string): boolean {

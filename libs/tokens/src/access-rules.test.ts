@@ -1,7 +1,7 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { TokenSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { describe, expect, it } from 'vitest';
-import { labelSetsOf, mayUseModel, modelsFor } from './token-rules.ts';
+import { labelSetsOf, mayUseModel, modelsFor } from './access-rules.ts';
 
 const tokenWith = (fields: MessageInitShape<typeof TokenSchema>) => create(TokenSchema, fields);
 const model = (id: string, servedBy: string[][] = [[]]) => ({
