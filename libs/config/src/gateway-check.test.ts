@@ -41,6 +41,19 @@ describe('a text that somebody sent as a gateway.yaml', () => {
     expect(accounts).toHaveLength(2);
   });
 
+  it('names models where no pattern and no reference stands for them, and has its prices', () => {
+    const text = file
+      .replace('["gpt-*"]', `["gpt-*", gpt-5.6, "\${MODEL}"]`)
+      .replace('[responses/', '[messages/a/b, responses/');
+    expect(checkGatewayText(text).models).toEqual(['a/b', 'gpt-5.5', 'gpt-5.6']);
+    expect(checkGatewayText(text)).toMatchObject({ hasPrices: true, prices: { currency: 'EUR' } });
+    expect(checkGatewayText(file.replace(/^prices.*$/m, ''))).toMatchObject({ hasPrices: false, prices: undefined });
+    expect(checkGatewayText(file.replace('EUR', `"\${CURRENCY}"`))).toMatchObject({
+      hasPrices: true,
+      prices: undefined,
+    });
+  });
+
   it('has no problem where a rule depends on what a reference stands for', () => {
     const text = file
       .replace('"https://api.example/v1"', `"https://\${HOST}:\${PORT}/v1"`)

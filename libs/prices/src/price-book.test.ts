@@ -129,6 +129,7 @@ describe('a model', () => {
     const book = bookOf({ model: 'a', fromDay: '2026-12-01' }, { model: 'b', serviceTier: 'priority' });
     expect(['2026-11-30', '2026-12-01'].map((each) => book.hasPrice('a', each))).toEqual([false, true]);
     expect([book.hasPrice('b', day), new PriceBook().hasPrice('a', day)]).toEqual([false, false]);
+    expect(book.withoutPrice(['c', 'a', 'b', 'c'], '2026-12-01')).toEqual(['c', 'b']);
   });
 
   it('is the dearest of its pool by what these tokens cost there', () => {

@@ -311,6 +311,26 @@ prices:
     await expect(operator.checkGatewayFile({ text: ' '.repeat(1_048_577) })).rejects.toMatchObject(invalid(/^text: /));
   });
 
+  it('is checked for models that its prices do not cover today', async () => {
+    const { operator } = await brokerOnFile();
+    const unpriced = async (...changes: readonly (readonly [string | RegExp, string])[]) => {
+      const changed = changes.reduce((now, [from, to]) => now.replace(from, to), text);
+      const { modelsWithoutPrice, hasPrices, problems } = await operator.checkGatewayFile({ text: changed });
+      expect(problems).toEqual([]);
+      return { modelsWithoutPrice, hasPrices };
+    };
+    expect(await unpriced()).toEqual({ modelsWithoutPrice: [], hasPrices: true });
+    // The running file's candidate is offered as long as it runs.
+    expect(await unpriced(['responses/gpt-5.5', 'responses/gpt-9'])).toEqual({
+      ...{ modelsWithoutPrice: ['gpt-9'], hasPrices: true },
+    });
+    expect(await unpriced(['"gpt-5.5*"', '"o*"'])).toMatchObject({ modelsWithoutPrice: ['gpt-5.5'] });
+    expect(await unpriced(['2026-11-20', '2999-01-01'])).toMatchObject({ modelsWithoutPrice: ['gpt-5.5'] });
+    expect(await unpriced([/prices:[\s\S]*/, ''])).toEqual({ modelsWithoutPrice: ['gpt-5.5'], hasPrices: false });
+    // What a reference stands for is unknown, and so is what has a price.
+    expect(await unpriced(['EUR', `"\${KEY}"`])).toEqual({ modelsWithoutPrice: [], hasPrices: true });
+  });
+
   it('gives the receivers of warnings to the admin service, and shows no secret of them', async () => {
     const { operator, file } = await brokerOnFile(`${text}
 alerts:

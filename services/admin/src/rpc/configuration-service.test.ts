@@ -1,6 +1,7 @@
 import { EnvReader } from '@gateway/config';
 import { ConfigurationService } from '@gateway/proto/admin/v1/configuration_service_pb.js';
-import { PoolOperatorService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import { GroupService } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { PoolBrokerService, PoolOperatorService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { RpcError } from '@gateway/rpc';
 import { describe, expect, it } from 'vitest';
 import { fieldsOf, peer, rpcWorld } from '../__fixtures__/rpc-world.ts';
@@ -66,6 +67,27 @@ describe('the configuration', () => {
     expect(file).toBeUndefined();
     expect(settings.filter(({ service }) => service === 'limiter')).toHaveLength(3);
     expect(silent[0]).toBe("gateway.yaml: The pool-broker (10.0.0.4:50051) can't be reached.");
+  });
+
+  it('names models without a price if there are prices or budgets', async () => {
+    const budgeted = { limits: { budget: { amountMicros: 1n } } };
+    const withoutPrice = async (hasPrices: boolean, groups: readonly object[]) => {
+      const prices = hasPrices ? [{ model: 'a' }] : [];
+      const classes = [{ id: 'gateway/x', candidates: ['responses/b/1', 'responses/a'] }];
+      const operator = peer(PoolOperatorService, {
+        getGatewayFile: () => ({ file: { prices, classes } }),
+        checkGatewayFile: () => ({ hasPrices, modelsWithoutPrice: ['c'] }),
+      });
+      const broker = peer(PoolBrokerService, { listModels: () => ({ models: [{ id: 'd', candidates: ['d'] }] }) });
+      const identity = peer(GroupService, { listGroups: () => ({ groups: [...groups] }) });
+      const peers = { poolOperator: operator, broker, groups: identity, replicas };
+      const { client } = await rpcWorld(ConfigurationService, configurationService, peers);
+      const [running, checked] = [await client.getConfiguration({}), await client.checkConfiguration({ text: 'a' })];
+      return [running.modelsWithoutPrice, checked.modelsWithoutPrice];
+    };
+    expect(await withoutPrice(true, [])).toEqual([['d', 'b/1'], ['c']]);
+    expect(await withoutPrice(false, [budgeted])).toEqual([['d', 'b/1', 'a'], ['c']]);
+    expect(await withoutPrice(false, [{}])).toEqual([[], []]);
   });
 
   it('is checked by the broker, where there is something to check', async () => {

@@ -9,7 +9,7 @@ import {
 } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { BudgetPeriod } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
-import { PoolOperatorService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import { PoolBrokerService, PoolOperatorService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { UsageReportService } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { startOfLocalDayMs } from '@gateway/time';
 import fc from 'fast-check';
@@ -101,6 +101,30 @@ describe('changing groups', () => {
     await expect(change).rejects.toMatchObject({ code: Code.Aborted });
   });
 
+  it('warns of models without a price, and of a budget that is smaller than a usual reservation', async () => {
+    const { client } = await worldOf([teamA, teamB]);
+    const warnings = [
+      '1 model has no price, and is refused: new.',
+      expect.stringMatching(/^The budget of 0\.0001 EUR .* one request of a usually reserves \(0\.0410 EUR\)/),
+    ];
+    expect((await client.createGroup({ name: 'Team C', limits: { budget } })).warnings).toEqual(warnings);
+    expect((await client.createGroup({ name: 'Team D' })).warnings).toEqual([]);
+    expect((await client.updateGroup({ groupId: 'aaa1', note: 'x' })).warnings).toEqual(warnings);
+    expect((await client.updateGroup({ groupId: 'aab2', note: 'x' })).warnings).toEqual([]);
+    const { group: listing } = await client.getGroup({ group: 'aaa1' });
+    expect(listing).toMatchObject({ modelsWithoutPrice: ['new'], warnings });
+    const { groups, modelsWithoutPrice } = await client.listGroups({});
+    expect([groups[0]?.warnings, groups[1]?.warnings, modelsWithoutPrice]).toEqual([warnings, [], ['new']]);
+  });
+
+  it('is done without warnings while the broker is away', async () => {
+    const { client } = await worldOf([teamA], { isAway: true });
+    expect(await client.createGroup({ name: 'Team C', limits: { budget } })).toMatchObject({
+      group: { name: 'Team C' },
+      warnings: [],
+    });
+  });
+
   it('is repeated on the newer state if the caller has seen none', async () => {
     const { client, audited, groups } = await worldOf([teamA], {
       beforeUpdate: () => {
@@ -145,6 +169,8 @@ interface Troubles {
   readonly beforeUpdate?: () => void;
 }
 
+const file = { currency: 'EUR', prices: [{ model: 'a', outputMicros: 10_000_000n }] };
+
 async function worldOf(known: readonly Group[], { isAway = false, beforeUpdate }: Troubles = {}) {
   const groups = [...known];
   const changes: string[] = [];
@@ -174,7 +200,10 @@ async function worldOf(known: readonly Group[], { isAway = false, beforeUpdate }
   const peers = {
     groups: identity,
     limiter: peer(LimiterService, { peek: () => unlessAway({ status }) }),
-    poolOperator: peer(PoolOperatorService, { getGatewayFile: () => unlessAway({ file: { currency: 'EUR' } }) }),
+    poolOperator: peer(PoolOperatorService, { getGatewayFile: () => unlessAway({ file }) }),
+    broker: peer(PoolBrokerService, {
+      listModels: () => unlessAway({ models: ['a', 'new'].map((id) => ({ id, candidates: [id], servedBy: [{}] })) }),
+    }),
     usageReport: peer(UsageReportService, {
       reportUsage: ({ groupId }) =>
         unlessAway({ rows: groupId === 'aaa1' ? [{ localDay: '2026-11-23', totals: { inputTokens: 11n } }] : [] }),

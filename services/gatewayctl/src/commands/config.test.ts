@@ -3,7 +3,12 @@ import { describe, expect, it } from 'vitest';
 import { CommandLine } from '../__fixtures__/command-line.ts';
 
 describe('gatewayctl config', () => {
-  const commandLine = (problems: string[] = [], changes: string[] = [], newReferences: string[] = []) =>
+  const commandLine = (
+    problems: string[] = [],
+    changes: string[] = [],
+    newReferences: string[] = [],
+    modelsWithoutPrice: string[] = [],
+  ) =>
     new CommandLine((router) =>
       router.service(ConfigurationService, {
         getConfiguration: () => ({
@@ -14,7 +19,12 @@ describe('gatewayctl config', () => {
           ],
           silent: ['edge-router at 10.0.0.3:9090: did not answer within 2 s'],
         }),
-        checkConfiguration: ({ text }) => ({ problems, changes: [...changes, text.slice(0, 7)], newReferences }),
+        checkConfiguration: ({ text }) => ({
+          problems,
+          changes: [...changes, text.slice(0, 7)],
+          newReferences,
+          modelsWithoutPrice,
+        }),
       }),
     );
 
@@ -43,6 +53,11 @@ describe('gatewayctl config', () => {
     expect(fine).toMatchObject({ exitCode: 0, printed: '✓ The file is valid.\n+ pools.responses: new\nimport \n' });
     const referring = await commandLine([], [], ['KEY_A', 'KEY_B']).run('config', 'check', file);
     expect(referring.printed).toBe('✓ The file is valid.\nSet these new references first: KEY_A, KEY_B\nimport \n');
+    const unpriced = await commandLine([], [], [], ['gpt-x', 'gpt-y']).run('config', 'check', file);
+    expect(unpriced).toMatchObject({
+      exitCode: 0,
+      printed: '✓ The file is valid.\nModels without a price: gpt-x, gpt-y\nimport \n',
+    });
     const wrong = await commandLine(['pools: is missing.']).run('config', 'check', file);
     expect(wrong).toMatchObject({ exitCode: 1, printed: '✗ pools: is missing.\n' });
     expect(await commandLine().run('config', 'check', '/nowhere')).toMatchObject({ exitCode: 2 });

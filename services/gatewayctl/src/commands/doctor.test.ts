@@ -4,6 +4,7 @@ import { Socket } from 'node:net';
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { type AccountProbeSchema, AccountService, ProbeResult } from '@gateway/proto/admin/v1/account_service_pb.js';
+import { GroupService, type ListGroupsResponseSchema } from '@gateway/proto/admin/v1/group_service_pb.js';
 import { Role } from '@gateway/proto/admin/v1/operator_service_pb.js';
 import { PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
 import { SessionSchema, SessionService } from '@gateway/proto/admin/v1/session_service_pb.js';
@@ -39,6 +40,7 @@ interface World {
   readonly folder?: string;
   /** Undefined: the operator may not probe. */
   readonly probes?: readonly MessageInitShape<typeof AccountProbeSchema>[];
+  readonly groups?: MessageInitShape<typeof ListGroupsResponseSchema>;
 }
 
 function commandLine({
@@ -57,6 +59,7 @@ function commandLine({
   simulated = false,
   folder = '/nowhere',
   probes,
+  groups = {},
 }: World = {}) {
   const get = async (path: string) => {
     const answer = new IncomingMessage(new Socket());
@@ -89,6 +92,7 @@ function commandLine({
         },
       }),
     });
+    router.service(GroupService, { listGroups: () => groups });
     router.service(AccountService, {
       probeAccounts: () => {
         if (probes !== undefined) return { probes: [...probes] };
@@ -206,6 +210,18 @@ describe('gatewayctl doctor', () => {
     expect((await commandLine({ ...failing, accounts: cooling }).run('doctor')).printed).toContain(
       'responses is paused',
     );
+  });
+
+  it('fails if a group with a budget refuses models for want of a price', async () => {
+    const group = { name: 'Team A', limits: { budget: { amountMicros: 1n } } };
+    const groups = {
+      currency: 'EUR',
+      groups: [{ group, modelsWithoutPrice: ['gpt-x'] }],
+      modelsWithoutPrice: ['gpt-x'],
+    };
+    const { exitCode, lines } = await commandLine({ groups }).run('doctor');
+    expect(exitCode).toBe(1);
+    expect(lines).toContain('! prices        models without a price in the group Team A, refused: gpt-x');
   });
 
   it('notes what does not work because a pool has no account, and fails nothing', async () => {

@@ -99,6 +99,23 @@ describe('gatewayctl group', () => {
     expect(asked.at(-1)).not.toHaveProperty('limits', expect.anything());
   });
 
+  it('warns after a change, and succeeds', async () => {
+    const warnings = ['The budget of 0.01 EUR is smaller than one request.', '1 model has no price.'];
+    const { line } = commandLine({
+      createGroup: () => ({ group, warnings }),
+      updateGroup: () => ({ group, warnings }),
+      getGroup: () => ({ group: { ...listing, warnings }, currency: 'EUR' }),
+    });
+    const created = await line.run('group', 'create', 'Team A', '--budget', '0.01/day');
+    const notes = [`created ${id} (Team A)`, ...warnings].join('\n');
+    expect(created).toMatchObject({ exitCode: 0, printed: `${id}\n`, notes });
+    const changed = await line.run('group', 'set', 'Team A', '--budget', '0.01/day');
+    expect(changed).toMatchObject({ exitCode: 0, notes: [`changed ${id} (Team A)`, ...warnings].join('\n') });
+    expect((await line.run('group', 'show', 'Team A')).printed).toMatch(
+      /\n\n! The budget.*\n\n! 1 model has no price\.\n$/,
+    );
+  });
+
   it('refuses a change without anything to change, and budgets that it does not understand', async () => {
     const { line, asked } = commandLine();
     expect((await line.run('group', 'set', 'Team A')).exitCode).toBe(2);

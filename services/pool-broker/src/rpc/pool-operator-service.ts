@@ -203,7 +203,7 @@ export function poolOperatorHandlers({
     },
   };
 
-  /** Of those that a file names, and those offered now. */
+  /** The models that a file names or pools offer now, as far as its prices do not cover them. */
   function withoutPrice(named: readonly string[], prices: Prices): readonly string[] {
     const offered = configuration.catalog.listing().flatMap(({ id, ownedBy }) => (ownedBy === 'gateway' ? [] : [id]));
     const book = new PriceBook(create(PriceListSchema, toPriceList(prices)));
