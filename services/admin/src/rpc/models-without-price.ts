@@ -34,7 +34,7 @@ export async function pricedModels(
   };
 }
 
-/** All models without a price. None if there are neither prices nor budgets, so that none is missed. */
+/** All models without a price. None if there are neither prices nor budgets. */
 export function modelsWithoutPrice(
   { models, named, prices, localDay }: PricedModels,
   groups: readonly Pick<Group, 'limits'>[],

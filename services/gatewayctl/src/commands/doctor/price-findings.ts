@@ -4,7 +4,7 @@ import { type Finding, fine, note, warning } from './finding.ts';
 
 type Known = Pick<ListGroupsResponse, 'groups' | 'currency' | 'modelsWithoutPrice'>;
 
-/** What happens to models without a price. Nothing is said where there are neither prices nor budgets. */
+/** What happens to models without a price. Nothing if there are neither prices nor budgets. */
 export function priceFindings({ groups, currency, modelsWithoutPrice }: Known): readonly Finding[] {
   const budgeted = groups.filter(({ group }) => group?.limits?.budget !== undefined);
   // Without both, the broker did not answer.
