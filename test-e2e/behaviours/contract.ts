@@ -3,7 +3,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { issueToken } from '../client/tokens.ts';
 import { contractCases } from '../contract/cases.ts';
 import { isBeforeProviders, needsFault, specCells } from '../contract/cells.ts';
-import { checkAnswer } from '../contract/check-answer.ts';
+import { checkAnswer, whilePartIsAway } from '../contract/check-answer.ts';
 import type { ContractCase } from '../contract/contract-case.ts';
 import { authHeaders, endpoints, post } from '../contract/endpoints.ts';
 import { Matrix } from '../contract/matrix.ts';
@@ -73,7 +73,7 @@ export function missingPartContract<T extends Topology>(gateway: () => T, part: 
       await missing.kill();
       try {
         const answer = await send(gateway(), requestTo(route, token));
-        const contractCase = { route, cell, way: '', tokens: [], prepare: () => requestTo(route, token) };
+        const contractCase = { route, cell, way: whilePartIsAway, tokens: [], prepare: () => requestTo(route, token) };
         checkAnswer(contractCase, 'personal', answer, document);
         matrixOf(gateway()).hold(route, cell);
       } finally {

@@ -59,13 +59,17 @@ const rateLimitHeaders = ['requests', 'tokens'].flatMap((limit) =>
 );
 const conditionalHeaders = [...rateLimitHeaders, 'retry-after', 'x-should-retry'];
 
+/** The way of a case in which a service behind the edge does not run. */
+export const whilePartIsAway = 'while a part is away';
+
 /** The conditional headers that this answer must have. */
-function headersDue({ route, cell }: ContractCase, kind: TokenKind): readonly string[] {
+function headersDue({ route, cell, way }: ContractCase, kind: TokenKind): readonly string[] {
   const isPost = route.startsWith('POST ');
   const knowsToken = cell !== 'unauthorized';
+  const isLimited = cells[cell].status === 429 && cell !== 'pool_exhausted, reset unknown';
   return [
     ...(isPost && knowsToken && kind === 'service' ? rateLimitHeaders : []),
-    ...(cells[cell].status === 429 && cell !== 'pool_exhausted, reset unknown' ? ['retry-after'] : []),
+    ...(isLimited || way === whilePartIsAway ? ['retry-after'] : []),
     ...(cell === 'rate_limit_exceeded, tokens_per_day' || cell === 'unauthorized' ? ['x-should-retry'] : []),
   ];
 }
