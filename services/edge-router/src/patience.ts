@@ -17,8 +17,11 @@ export class Patience {
    * it, and its caller must undo what it took.
    * @throws RpcError `deadline_exceeded`
    */
-  async within<T>(decide: () => Promise<T>): Promise<T> {
-    if (this.#leftMs === Number.POSITIVE_INFINITY) return decide();
+  within<T>(decide: () => Promise<T>): Promise<T> {
+    return this.#leftMs === Number.POSITIVE_INFINITY ? decide() : this.#withinLeft(decide);
+  }
+
+  async #withinLeft<T>(decide: () => Promise<T>): Promise<T> {
     const startedMs = monotonicMs();
     try {
       return await new UnaryCall<T>({ timeoutMs: this.#leftMs }).run(decide);

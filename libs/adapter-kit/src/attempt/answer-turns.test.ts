@@ -10,7 +10,9 @@ it('a large read reaches the reader whole, in many turns of the event loop', asy
     next = setImmediate(count);
   });
   const bytes = Buffer.from(Array.from({ length: 200_000 }, (_, n) => n % 251));
-  for (const chunk of [bytes, bytes.subarray(0, 10)]) await turns.push({ push: (piece) => pieces.push(piece) }, chunk);
+  const reader = { push: (piece: Uint8Array) => void pieces.push(piece) };
+  await turns.push(reader, [bytes.subarray(0, 1_000), bytes.subarray(1_000)]);
+  await turns.push(reader, [bytes.subarray(0, 10)]);
   clearImmediate(next);
   expect(Buffer.concat(pieces)).toEqual(Buffer.concat([bytes, bytes.subarray(0, 10)]));
   expect(iterations).toBeGreaterThanOrEqual(10);

@@ -271,7 +271,7 @@ class Attempt implements Disposable {
     const { answer } = this.#call;
     try {
       if (chunks === undefined) answer.end();
-      else for (const chunk of chunks) await this.#turns.push(answer, chunk);
+      else await this.#turns.push(answer, chunks);
     } catch (cause) {
       // Only the name, because the message may contain the provider's text.
       const reason = cause instanceof Error ? cause.name : typeof cause;
