@@ -11,6 +11,12 @@ export function createLimiterMetrics(metrics: Metrics) {
     labels: ['decision'],
   });
   for (const decision of ['admitted', ...limitNames]) decisions.inc({ decision }, 0);
+  const missingTotals = metrics.counter({
+    name: 'gateway_limiter_missing_totals_total',
+    help: 'Totals that the store had lost while the ledger did not answer, by what they continued from: last_known, from_zero, or refused for a budget.',
+    labels: ['continued'],
+  });
+  for (const continued of ['last_known', 'from_zero', 'refused']) missingTotals.inc({ continued }, 0);
   return {
     decisions,
     degraded: metrics.counter({
@@ -41,11 +47,7 @@ export function createLimiterMetrics(metrics: Metrics) {
       name: 'gateway_limiter_day_total_load_failures_total',
       help: 'Failed loads of totals of days and budgets from the usage ledger.',
     }),
-    missingTotals: metrics.counter({
-      name: 'gateway_limiter_missing_totals_total',
-      help: 'Totals that the store had lost while the ledger did not answer, by what they continued from: last_known, from_zero, or refused for a budget.',
-      labels: ['continued'],
-    }),
+    missingTotals,
     corrections: metrics.counter({
       name: 'gateway_limiter_day_corrections_total',
       help: 'Counters of days and budgets that differed from the usage ledger and were corrected.',

@@ -91,7 +91,7 @@ function Known({ listing, group, currency, error }: KnownProps) {
           <GroupBudget listing={listing} currency={currency} detailed />
           {listing.warnings.map((text) => (
             <p key={text}>
-              <Status tone="warn">{text}</Status>
+              <Status tone="warn">Attention</Status> {text}
             </p>
           ))}
         </Panel>
