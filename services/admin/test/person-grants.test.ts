@@ -19,7 +19,7 @@ describe.each(testDatabases)('grants of people over $name', ({ open }) => {
     expect(due.map(({ person_id }) => person_id)).toEqual(['erin', 'dana']);
     const [, dana = expect.fail('none is due')] = due;
     const claimed = await Promise.all([1, 2, 3].map(() => grants.claim(dana, 2_000)));
-    expect(claimed.toSorted()).toEqual([false, false, true]);
+    expect(claimed.filter((each) => each !== undefined).map(({ person_id }) => person_id)).toEqual(['dana']);
     expect((await grants.due(10, 1_999)).map(({ person_id }) => person_id)).toEqual(['erin']);
   });
 

@@ -75,8 +75,8 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     name: 'an outbox loses the requests that were running when its edge died',
     file: outboxFile,
-    before: 'if (message === undefined) this.#sql.run',
-    after: "if (message === undefined || kind === 'open') this.#sql.run",
+    before: 'if (message === undefined) sql.run',
+    after: "if (message === undefined || kind === 'open') sql.run",
     checker: 'ledgerOnce',
     runs: [['4', '0.1', 'kill']],
   },
@@ -323,7 +323,7 @@ export const plantedFaults: readonly PlantedFault[] = [
   },
   {
     name: 'a group may use the models that its rules leave out',
-    file: 'services/edge-router/src/authorization/token-rules.ts',
+    file: 'libs/tokens/src/access-rules.ts',
     before: 'return allowsModel(access, model) && allowsModel(group?.access, model);',
     after: 'return allowsModel(access, model) || allowsModel(group?.access, model);',
     checker: 'accessRules',
@@ -332,8 +332,8 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     name: 'a budget never counts what was spent',
     file: memoryLimits,
-    before: 'return { spentMicros, reservedMicros: othersMicros + this.#reserved.open(counterName(counter)).sum };',
-    after: 'return { spentMicros: 0 * spentMicros, reservedMicros: 0 * othersMicros };',
+    before: 'return { spentMicros, reservedMicros, isUnknown: isLedgerAway && !isLoaded };',
+    after: 'return { spentMicros: 0 * spentMicros, reservedMicros: 0 * reservedMicros, isUnknown: false };',
     checker: 'budget',
     runs: groups,
   },
