@@ -52,11 +52,15 @@ describe('the program gatewayctl', () => {
     expect(await once(help, 'exit')).toEqual([0, null]);
   });
 
-  it.skipIf(process.platform !== 'linux')('fails when its output cannot be written', async () => {
-    const env = { PATH: '/usr/bin:/bin', HOME: folder };
-    const child = spawn(program, ['--help'], { env, stdio: ['ignore', openSync('/dev/full', 'w'), 'pipe'] });
-    const said = child.stderr && text(child.stderr);
-    expect(await once(child, 'exit')).toEqual([1, null]);
-    expect(await said).toContain("the output can't be written: ENOSPC");
+  it('fails when its output cannot be written', async () => {
+    const readOnly = [openSync(program, 'r'), 'EBADF'] as const;
+    const full = process.platform === 'linux' ? [[openSync('/dev/full', 'w'), 'ENOSPC'] as const] : [];
+    for (const [output, cause] of [readOnly, ...full]) {
+      const env = { PATH: '/usr/bin:/bin', HOME: folder };
+      const child = spawn(program, ['--help'], { env, stdio: ['ignore', output, 'pipe'] });
+      const said = child.stderr && text(child.stderr);
+      expect(await once(child, 'exit')).toEqual([1, null]);
+      expect(await said).toContain(`the output can't be written: ${cause}`);
+    }
   });
 });

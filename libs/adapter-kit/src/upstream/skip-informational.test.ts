@@ -11,7 +11,7 @@ const processing = 'HTTP/1.1 102 Processing\r\n\r\n';
 /** Its body looks like what is skipped. */
 const answer = `HTTP/1.1 200 OK\r\ncontent-length: ${continues.length}\r\n\r\n${continues}`;
 
-describe('informational answers that nobody asked for', () => {
+describe('unasked informational answers', () => {
   let server: RawServer;
   let upstream: UpstreamClient;
   beforeEach(async () => {

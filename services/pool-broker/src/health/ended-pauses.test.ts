@@ -45,7 +45,7 @@ const anyPaused: fc.Arbitrary<AccountHealth> = fc.record({
 const wanted = { model: 'm', features: ['context-1m-2025-08-07'] };
 
 describe('an operator who enables an account', () => {
-  it('ends every pause, whatever its cause and scope, and whoever named its end', () => {
+  it('ends every pause, whatever its cause and scope, and whether the provider named its end', () => {
     fc.assert(
       fc.property(anyPaused, (paused) => {
         const enabled = withoutPauses(paused, nowMs);
