@@ -1,5 +1,6 @@
 import { BudgetPeriod, CostKind, LimitName } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { ManualClock } from '@gateway/time';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MemoryLimitStore } from './memory-limit-store.ts';
 import { budgetSpan, daySpan } from './span.ts';
@@ -36,6 +37,30 @@ describe('the memory limit store', () => {
     clock.advanceMs(24 * 3_600_000);
     await store.admit({ ...request('other'), requestId: '' });
     expect(store.size).toBe(0);
+  });
+
+  it('names no wait of over a minute for a slot that it took, however long the decision takes', async () => {
+    const perMinute = fc.record({ requestsPerMinute: fc.integer({ min: 1, max: 3 }) });
+    const group = fc.option(perMinute, { nil: undefined });
+    await fc.assert(
+      fc.asyncProperty(perMinute, group, fc.array(fc.nat(99), { minLength: 1 }), async (limits, ofGroup, stepsMs) => {
+        let atMs = noonMs;
+        let reads = 0;
+        const clock = { nowMs: () => (atMs += stepsMs[reads++ % stepsMs.length] ?? 0) };
+        const store = new MemoryLimitStore({ clock, maxKeys: 10 });
+        for (let n = 0; n < 5; n++) {
+          const check = { ...request('key', String(n)), limits };
+          const asked = ofGroup === undefined ? check : { ...check, group: { key: 'group', limits: ofGroup } };
+          const { status, groupStatus, refusal } = await store.admit(asked);
+          expect(status?.requests).toBeDefined();
+          for (const requests of [status?.requests, groupStatus?.requests]) {
+            expect(requests?.emptyAfterMs ?? 0).toBeLessThanOrEqual(60_000);
+            expect(requests?.resetsAfterMs ?? 0).toBeLessThanOrEqual(60_000);
+          }
+          expect(refusal?.retryAfterMs ?? 0).toBeLessThanOrEqual(60_000);
+        }
+      }),
+    );
   });
 
   it('holds no more keys than it may, and lets the least recently used go', async () => {

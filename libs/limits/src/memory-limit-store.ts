@@ -128,7 +128,7 @@ export class MemoryLimitStore implements LimitStore {
     const limit = limits.requestsPerMinute;
     if (limit === undefined) return decisionOf(check, { nowMs: clockMs, localDay, usedTokens, requests: emptyWindow });
 
-    const { window, nowMs } = this.#windows.open({ key });
+    const { window, nowMs } = this.#windows.open({ key }, clockMs);
     const facts = (): KeyFacts => ({ nowMs: clockMs, localDay, usedTokens, requests: window.facts(limit) });
     const before = facts();
     if (requestId === '' || window.has(requestId)) return decisionOf(check, before, true);
@@ -168,7 +168,7 @@ export class MemoryLimitStore implements LimitStore {
     const { key, groupKey, limits = {}, place, isLedgerAway } = subject;
     const { requestsPerMinute, tokensPerDay, budget } = limits;
     const unlimited = { window: new MinuteWindow(), nowMs: clockMs };
-    const { window, nowMs } = requestsPerMinute === undefined ? unlimited : this.#windows.open(subject);
+    const { window, nowMs } = requestsPerMinute === undefined ? unlimited : this.#windows.open(subject, clockMs);
     const places = this.#places.open(nameOf(subject));
     const day = tokensPerDay === undefined ? undefined : this.#counters.get({ key, groupKey, span: daySpan(localDay) });
     const facts = (): KeyFacts => ({

@@ -42,10 +42,10 @@ export class MinuteWindows {
     return this.#windows.size;
   }
 
-  /** The window of a key, without expired entries, and its time. */
-  open(key: LimitedKey): { readonly window: MinuteWindow; readonly nowMs: number } {
+  /** The window of a key, without expired entries, and its time. A decision reads the clock once. */
+  open(key: LimitedKey, clockMs: number): { readonly window: MinuteWindow; readonly nowMs: number } {
     const window = this.#windows.get(nameOf(key)) ?? new MinuteWindow();
-    return { window, nowMs: this.#change(window, () => window.advance(this.#options.clock.nowMs())) };
+    return { window, nowMs: this.#change(window, () => window.advance(clockMs)) };
   }
 
   take({ key, groupKey }: LimitedKey, requestId: string, window: MinuteWindow, nowMs: number): void {
@@ -71,8 +71,8 @@ export class MinuteWindows {
 
   /** Returns the slot of a request that was refused after all, wherever it was admitted. */
   giveBack({ key, groupKey }: LimitedKey, requestId: string): void {
-    const { window } = this.open({ key, groupKey });
     const enteredMs = this.#options.clock.nowMs();
+    const { window } = this.open({ key, groupKey }, enteredMs);
     this.#change(window, () => window.giveBack(requestId, enteredMs));
     this.#keep(nameOf({ key, groupKey }), window);
     this.#options.onReturned({ key, groupKey, requestId, enteredMs, isReturned: true });
