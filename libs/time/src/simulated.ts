@@ -1,4 +1,6 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { replaceSource } from './source.ts';
+import { systemSource } from './system-source.ts';
 import type { FullTimeSource, TimeSource } from './time-source.ts';
 
 export type { Immediate, Timer, TimeSource } from './time-source.ts';
@@ -9,6 +11,42 @@ export type { Immediate, Timer, TimeSource } from './time-source.ts';
  */
 export function useTimeSource(source: TimeSource): Disposable {
   return replaceSource(completed(source));
+}
+
+/**
+ * The time of day, which moves only when a test moves it, until disposal. Timers, durations and
+ * chance remain the system's.
+ */
+export class ManualTime implements Disposable {
+  readonly #replaced: Disposable;
+  readonly #aheadMs = new AsyncLocalStorage<number>();
+  #nowMs: number;
+
+  constructor(startMs: number) {
+    this.#nowMs = startMs;
+    this.#replaced = replaceSource({ ...systemSource, epochMs: () => this.nowMs });
+  }
+
+  get nowMs(): number {
+    return this.#nowMs + (this.#aheadMs.getStore() ?? 0);
+  }
+
+  advanceMs(durationMs: number): void {
+    this.#nowMs += durationMs;
+  }
+
+  setMs(nowMs: number): void {
+    this.#nowMs = nowMs;
+  }
+
+  /** Runs this, and what it starts, on a machine whose clock is ahead. A negative number: behind. */
+  ahead<T>(aheadMs: number, run: () => T): T {
+    return this.#aheadMs.run(aheadMs, run);
+  }
+
+  [Symbol.dispose](): void {
+    this.#replaced[Symbol.dispose]();
+  }
 }
 
 /** What the system has of its own is made from the source here, so that a seed decides it too. */

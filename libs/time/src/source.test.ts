@@ -1,7 +1,7 @@
 import { setTimeout as nodeSleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { ScriptedSource } from './__fixtures__/scripted-source.ts';
-import { useTimeSource } from './simulated.ts';
+import { ManualTime, useTimeSource } from './simulated.ts';
 import {
   beforeSourceChange,
   cancelImmediate,
@@ -141,6 +141,33 @@ describe("a source that replaces the system's", () => {
     useTimeSource(new ScriptedSource())[Symbol.dispose]();
     expect(seenMs).toEqual([expect.any(Number), 1_000_000]);
     expect(seenMs[0]).toBeGreaterThan(Date.parse('2025-01-01'));
+  });
+});
+
+describe('the time of day of a test', () => {
+  it('moves only when the test moves it, while timers and durations are those of the system', async () => {
+    {
+      using time = new ManualTime(1_000_000);
+      const startedMs = monotonicMs();
+      await sleep(1);
+      expect([epochMs(), monotonicMs() > startedMs]).toEqual([1_000_000, true]);
+      time.advanceMs(5);
+      expect([epochMs(), time.nowMs]).toEqual([1_000_005, 1_000_005]);
+      time.setMs(7);
+      expect(epochMs()).toBe(7);
+    }
+    expect(epochMs()).toBeGreaterThan(Date.parse('2025-01-01'));
+  });
+
+  it('is later for what runs on a machine whose clock is ahead, and for what that starts', async () => {
+    using time = new ManualTime(1_000_000);
+    const seenMs = time.ahead(5_000, async () => {
+      await sleep(1);
+      return epochMs();
+    });
+    expect(epochMs()).toBe(1_000_000);
+    expect(await seenMs).toBe(1_005_000);
+    expect(time.ahead(-1, epochMs)).toBe(999_999);
   });
 });
 
