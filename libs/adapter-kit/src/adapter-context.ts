@@ -1,7 +1,6 @@
 import type { ServiceRuntime } from '@gateway/lifecycle';
 import type { CredentialService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { Client } from '@gateway/rpc';
-import { type Clock, systemClock } from '@gateway/time';
 import type { AdapterConfig } from './adapter-config.ts';
 import { CredentialCache } from './credentials/credential-cache.ts';
 import type { FormatDefinition } from './format-definition.ts';
@@ -20,16 +19,15 @@ export function createAdapterContext(options: {
   readonly config: AdapterConfig;
   readonly runtime: ServiceRuntime;
   readonly credentials: Client<typeof CredentialService>;
-  readonly clock?: Clock;
 }) {
-  const { format, config, runtime, credentials, clock = systemClock } = options;
+  const { format, config, runtime, credentials } = options;
   const metrics = adapterMetrics(runtime.metrics, format.id);
   const owned = new AsyncDisposableStack();
   const { translationWorkers: workers, translationMaxBytes: maxBytes } = config;
   const module = workers === 0 ? undefined : format.translationWorker;
   return {
-    ...{ format, config, clock, metrics, logger: runtime.logger },
-    credentials: new CredentialCache(credentials, clock),
+    ...{ format, config, metrics, logger: runtime.logger },
+    credentials: new CredentialCache(credentials),
     upstream: owned.use(new UpstreamClient(config, metrics)),
     /** Undefined when large requests are translated on the event loop. */
     translations: module && owned.use(new TranslationPool({ module, workers, maxBytes })),

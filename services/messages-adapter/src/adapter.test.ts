@@ -5,7 +5,6 @@ import { CredentialService } from '@gateway/proto/pool/v1/pool_broker_service_pb
 import { type CallOptions, type Client, directClient, directClientOf, serviceRoute } from '@gateway/rpc';
 import { type Simulator, startSimulator } from '@gateway/simulator';
 import { createLogger, Metrics } from '@gateway/telemetry';
-import { systemClock } from '@gateway/time';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { readMessagesAdapterConfig } from './config.ts';
 import { messagesFormat } from './format/format-definition.ts';
@@ -32,7 +31,6 @@ beforeAll(async () => {
       config: readMessagesAdapterConfig({}),
       credentials,
       runtime: { logger: createLogger('test', 'silent'), metrics: new Metrics() },
-      clock: systemClock,
     }),
   );
   adapter = directClientOf(routes(context), AdapterService);

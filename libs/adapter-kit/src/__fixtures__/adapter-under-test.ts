@@ -9,7 +9,6 @@ import {
 } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { type CallOptions, type Client, directClient, directClientOf, serviceRoute } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
-import { ManualClock } from '@gateway/time';
 import { type AdapterConfig, readAdapterConfig } from '../adapter-config.ts';
 import { type AdapterContext, createAdapterContext } from '../adapter-context.ts';
 import { adapterRoutes } from '../adapter-service.ts';
@@ -21,7 +20,6 @@ export interface AdapterUnderTest extends AsyncDisposable {
   readonly context: AdapterContext;
   readonly client: Client<typeof AdapterService>;
   readonly provider: FakeProvider;
-  readonly clock: ManualClock;
   readonly metrics: Metrics;
   /** The requests that the pool-broker received. */
   readonly asked: GetCredentialRequest['target'][];
@@ -29,14 +27,11 @@ export interface AdapterUnderTest extends AsyncDisposable {
   credential: (target: GetCredentialRequest['target']) => Promise<GetCredentialResponse>;
 }
 
-export const nowMs = 1_700_000_000_000;
-
 export async function startAdapter(
   settings: Partial<AdapterConfig> = {},
   format: FormatDefinition = fakeFormat,
 ): Promise<AdapterUnderTest> {
   const provider = await startFakeProvider();
-  const clock = new ManualClock(nowMs);
   const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
   const credentials = directClient(
     serviceRoute(CredentialService, {
@@ -47,12 +42,11 @@ export async function startAdapter(
     }),
   );
   const config = { ...readAdapterConfig({}), ...settings };
-  const context = createAdapterContext({ format, config, credentials, runtime, clock });
+  const context = createAdapterContext({ format, config, credentials, runtime });
   const adapter: AdapterUnderTest = {
     context,
     client: directClientOf(adapterRoutes(context), AdapterService),
     provider,
-    clock,
     metrics: runtime.metrics,
     asked: [],
     credential: async () => bearer(`${provider.url}/base`, 'secret-1'),

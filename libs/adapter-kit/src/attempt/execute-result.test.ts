@@ -1,8 +1,9 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import type { ExecuteResult } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
+import { ManualTime } from '@gateway/time/simulated';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type AdapterUnderTest, nowMs, send, startAdapter } from '../__fixtures__/adapter-under-test.ts';
+import { type AdapterUnderTest, send, startAdapter } from '../__fixtures__/adapter-under-test.ts';
 import { event, fakeFormat } from '../__fixtures__/fake-format.ts';
 import type { FormatDefinition } from '../format-definition.ts';
 
@@ -16,11 +17,17 @@ const formatWithQuotas: FormatDefinition = {
   },
 };
 
+const nowMs = 1_700_000_000_000;
+let time: ManualTime;
 let adapter: AdapterUnderTest;
 beforeEach(async () => {
+  time = new ManualTime(nowMs);
   adapter = await startAdapter({}, formatWithQuotas);
 });
-afterEach(() => adapter[Symbol.asyncDispose]());
+afterEach(async () => {
+  await adapter[Symbol.asyncDispose]();
+  time[Symbol.dispose]();
+});
 
 /** The caller's result for such an answer of the provider. */
 async function resultOf(status: number, headers: Readonly<Record<string, string>>, body: string) {

@@ -1,5 +1,6 @@
 import { GatewayError } from '@gateway/errors';
 import { AccountProblem, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
+import { epochMs } from '@gateway/time';
 import type { AdapterContext } from '../adapter-context.ts';
 import { type ProviderAccount, sameSecret } from '../credentials/credential-cache.ts';
 import { unexpectedAnswerCause } from '../failure/failure-cause.ts';
@@ -99,7 +100,7 @@ export class Opening implements Disposable {
     const { exchange } = this;
     if (exchange === undefined) throw new Error('nothing was sent');
     const received = await exchange.head();
-    const head = { ...received, skewMs: readSkewMs(received.headers, this.#context.clock.nowMs()) };
+    const head = { ...received, skewMs: readSkewMs(received.headers, epochMs()) };
     this.#options.calls.onHead(head.status);
     const opened = await toOpened(this.#context, this.#request, exchange, head);
     if (opened.failure === undefined) return opened;
@@ -153,8 +154,8 @@ async function toOpened(
   head: UpstreamHead,
 ): Promise<OpenedAnswer> {
   const { headers, status, skewMs } = head;
-  const { format, clock } = context;
-  const quotas = format.readWindows?.({ headers, skewMs, model: request.lease.model, nowMs: clock.nowMs() }) ?? [];
+  const { format } = context;
+  const quotas = format.readWindows?.({ headers, skewMs, model: request.lease.model, nowMs: epochMs() }) ?? [];
   if (status >= 400) return { failure: await readFailure(context, exchange, head), quotas };
   if (isProviderAnswer(head)) return { exchange, head, quotas };
   const failure = plainFailure(AttemptResult.NETWORK_ERROR, unexpectedAnswerCause(head), status);
@@ -180,13 +181,13 @@ function isReadable({ 'content-encoding': encoding = 'identity' }: UpstreamHead[
 }
 
 async function readFailure(
-  { format, clock }: AdapterContext,
+  { format }: AdapterContext,
   exchange: UpstreamExchange,
   head: UpstreamHead,
 ): Promise<AttemptFailure> {
   const { status, headers } = head;
   exchange.endWithin(status === 401 ? refusalBodyTimeoutMs : errorBodyTimeoutMs);
-  const nowMs = clock.nowMs();
+  const nowMs = epochMs();
   if (!isReadable(headers)) return format.mapUpstreamError({ ...head, body: new Uint8Array(), nowMs });
   const body = await readBody(exchange, maxErrorBodyBytes);
   const answer = { status, contentType: headers['content-type'] ?? '', body };

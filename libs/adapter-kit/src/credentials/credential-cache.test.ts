@@ -6,11 +6,11 @@ import {
   GetCredentialResponseSchema,
 } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { directClient, serviceRoute } from '@gateway/rpc';
-import { ManualClock } from '@gateway/time';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { ManualTime } from '@gateway/time/simulated';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { CredentialCache } from './credential-cache.ts';
 
-const clock = new ManualClock(0);
+let time: ManualTime;
 let asked: string[];
 let refused: string[];
 let versions: boolean;
@@ -21,7 +21,7 @@ let beforeAnswer: () => Promise<void>;
 let cache: CredentialCache;
 
 beforeEach(() => {
-  clock.setMs(1_000);
+  time = new ManualTime(1_000);
   asked = [];
   refused = [];
   versions = false;
@@ -42,8 +42,10 @@ beforeEach(() => {
       version: versions ? `v${number}` : '',
     });
   };
-  cache = new CredentialCache(directClient(serviceRoute(CredentialService, { getCredential })), clock);
+  cache = new CredentialCache(directClient(serviceRoute(CredentialService, { getCredential })));
 });
+
+afterEach(() => time[Symbol.dispose]());
 
 describe('CredentialCache', () => {
   it('says where the account is reached and with which header', async () => {
@@ -58,10 +60,10 @@ describe('CredentialCache', () => {
 
   it('asks again only when the answer may not be cached any more', async () => {
     await cache.ofAccount('p/a');
-    clock.advanceMs(499);
+    time.advanceMs(499);
     await cache.ofAccount('p/a');
     expect(asked).toEqual(['p/a']);
-    clock.advanceMs(1);
+    time.advanceMs(1);
     await cache.ofAccount('p/a');
     expect(asked).toEqual(['p/a', 'p/a']);
   });
@@ -95,7 +97,7 @@ describe('CredentialCache', () => {
     await expect(cache.ofAccount('p/a')).rejects.toMatchObject({ code: 'not_found' });
     failing = false;
     await cache.ofAccount('p/a');
-    clock.advanceMs(500);
+    time.advanceMs(500);
     await cache.ofAccount('p/a');
     await cache.ofAccount('p/b');
     expect(refused).toEqual(['', 'v1', 'v1', '', '']);
@@ -106,12 +108,12 @@ describe('CredentialCache', () => {
     await cache.ofAccount('p/a');
     expect(refused).toEqual(['', '']);
     versions = true;
-    clock.advanceMs(500);
+    time.advanceMs(500);
     const old = await cache.ofAccount('p/a');
-    clock.advanceMs(500);
+    time.advanceMs(500);
     await cache.ofAccount('p/a');
     cache.drop(old);
-    clock.advanceMs(500);
+    time.advanceMs(500);
     await cache.ofAccount('p/a');
     expect(refused).toEqual(['', '', '', '', '']);
   });
@@ -120,7 +122,7 @@ describe('CredentialCache', () => {
     versions = true;
     given = 1;
     const sent = await cache.ofAccount('p/a');
-    clock.advanceMs(500);
+    time.advanceMs(500);
     await cache.ofAccount('p/a');
     cache.drop(sent);
     given = 2;
@@ -132,10 +134,10 @@ describe('CredentialCache', () => {
     versions = true;
     given = 1;
     const sent = await cache.ofAccount('p/a');
-    clock.advanceMs(500);
+    time.advanceMs(500);
     beforeAnswer = async () => {
       beforeAnswer = async () => undefined;
-      clock.advanceMs(500);
+      time.advanceMs(500);
       cache.drop(sent);
       given = 2;
     };

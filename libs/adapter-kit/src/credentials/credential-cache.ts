@@ -1,6 +1,6 @@
 import type { CredentialService, GetCredentialResponse } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { Client } from '@gateway/rpc';
-import type { Clock } from '@gateway/time';
+import { epochMs } from '@gateway/time';
 
 /** An account at a provider: its address and its credential. */
 export interface ProviderAccount {
@@ -23,15 +23,13 @@ export interface ProviderAccount {
 /** The accounts' secrets. Each is requested once per period in which it may be cached. */
 export class CredentialCache {
   readonly #client: Client<typeof CredentialService>;
-  readonly #clock: Clock;
   readonly #accounts = new Map<string, ProviderAccount>();
   readonly #underWay = new Map<string, Promise<ProviderAccount>>();
   /** Versions of secrets that a provider refused, by account, until the broker knows. */
   readonly #refused = new Map<string, string>();
 
-  constructor(client: Client<typeof CredentialService>, clock: Clock) {
+  constructor(client: Client<typeof CredentialService>) {
     this.#client = client;
-    this.#clock = clock;
   }
 
   /**
@@ -40,7 +38,7 @@ export class CredentialCache {
    */
   async ofAccount(accountId: string): Promise<ProviderAccount> {
     const cached = this.#accounts.get(accountId);
-    if (cached !== undefined && this.#clock.nowMs() < cached.cacheableUntilMs) return cached;
+    if (cached !== undefined && epochMs() < cached.cacheableUntilMs) return cached;
     return this.#underWay.getOrInsertComputed(accountId, () =>
       this.#fetch(accountId).finally(() => this.#underWay.delete(accountId)),
     );
@@ -81,13 +79,13 @@ export class CredentialCache {
 
   /** The answer may be cached from the question on: the broker answers later. */
   async #ask(question: Parameters<Client<typeof CredentialService>['getCredential']>[0]): Promise<ProviderAccount> {
-    const askedAtMs = this.#clock.nowMs();
+    const askedAtMs = epochMs();
     return toProviderAccount(await this.#client.getCredential(question, deadline), askedAtMs);
   }
 
   /** Secrets of removed accounts must not stay in memory. */
   #dropExpired(): void {
-    const nowMs = this.#clock.nowMs();
+    const nowMs = epochMs();
     for (const [accountId, { cacheableUntilMs }] of this.#accounts) {
       if (cacheableUntilMs <= nowMs) this.#accounts.delete(accountId);
     }

@@ -11,7 +11,6 @@ import {
 } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { type Client, directClient, type Handlers, RpcError, serviceRoute } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
-import { ManualClock } from '@gateway/time';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { bearer } from '../__fixtures__/adapter-under-test.ts';
 import { fakeFormat } from '../__fixtures__/fake-format.ts';
@@ -50,7 +49,6 @@ beforeEach(async () => {
       }),
     ),
     runtime: { logger, metrics: new Metrics() },
-    clock: new ManualClock(0),
   });
 });
 

@@ -6,6 +6,8 @@ import { Dialect, type ExecuteResponse } from '@gateway/proto/adapter/v1/adapter
 import { AccountProblem } from '@gateway/proto/pool/v1/account_pb.js';
 import { GetCredentialResponseSchema } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { RpcError } from '@gateway/rpc';
+import { epochMs } from '@gateway/time';
+import { ManualTime } from '@gateway/time/simulated';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import { type AdapterUnderTest, bearer, readable, send, startAdapter } from '../__fixtures__/adapter-under-test.ts';
 import { event } from '../__fixtures__/fake-format.ts';
@@ -342,7 +344,7 @@ describe('a failure before the first content', () => {
   it('is a refused connection, or one that is cut', async () => {
     adapter.provider.answer = (response) => response.socket?.resetAndDestroy();
     expect(await framesOf()).toEqual([{ result: 'NETWORK_ERROR', error: 'providers_unavailable' }]);
-    adapter.clock.advanceMs(120_000);
+    using _ = new ManualTime(epochMs() + 120_000);
     adapter.credential = async () => bearer('http://127.0.0.1:9', 'x');
     expect(await framesOf()).toEqual([{ result: 'NETWORK_ERROR', error: 'providers_unavailable' }]);
   });

@@ -2,6 +2,7 @@ import { GatewayError } from '@gateway/errors';
 import { BufferList, scanInTurns } from '@gateway/json';
 import { Dialect, type ExecuteHead } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import type { CallContext } from '@gateway/rpc';
+import { epochMs } from '@gateway/time';
 import type { AdapterContext } from '../adapter-context.ts';
 import { type AttemptedRequest, attemptFrames } from '../attempt/attempt.ts';
 import { estimateInputTokens } from '../attempt/estimate-tokens.ts';
@@ -72,9 +73,9 @@ interface RequestFrame {
  */
 export async function readClientRequest(
   frames: AsyncIterable<RequestFrame>,
-  { clock, config }: AdapterContext,
+  { config }: AdapterContext,
 ): Promise<{ readonly dialect: Dialect; readonly request: ClientRequest; readonly bodyValues: number }> {
-  const nowMs = clock.nowMs();
+  const nowMs = epochMs();
   const pieces: Uint8Array[] = [];
   let head: ExecuteHead | undefined;
   let size = 0;
