@@ -14,5 +14,4 @@ export interface Provider {
   readonly recorder: Recorder;
   /** The interval between events of a stream, unless a fault changes it. */
   readonly eventDelayMs: number;
-  readonly nowMs: () => number;
 }

@@ -1,9 +1,10 @@
+import { ManualTime } from '@gateway/time/simulated';
 import { describe, expect, it } from 'vitest';
 import { Recorder } from './record.ts';
 
 describe('Recorder', () => {
   it('keeps only the newest requests, but every bill', () => {
-    const recorder = new Recorder(2, () => 7);
+    const recorder = new Recorder(2);
     for (const account of ['a', 'b', 'c']) {
       begin(recorder, account).bill({ inputTokens: 5, cachedTokens: 1, outputTokens: 2, reasoningTokens: 0 });
     }
@@ -12,7 +13,7 @@ describe('Recorder', () => {
   });
 
   it('counts a request once, with the last it was billed', () => {
-    const recorder = new Recorder(100, () => 7);
+    const recorder = new Recorder(100);
     const record = begin(recorder, 'a');
     record.bill({ inputTokens: 5, cachedTokens: 0, outputTokens: 1, reasoningTokens: 0 });
     record.bill({ inputTokens: 5, cachedTokens: 0, outputTokens: 9, reasoningTokens: 4 });
@@ -21,7 +22,7 @@ describe('Recorder', () => {
   });
 
   it('keeps the beginning of large bodies', () => {
-    const recorder = new Recorder(100, () => 7);
+    const recorder = new Recorder(100);
     recorder.keepBody(begin(recorder, 'a'), Buffer.from(`"${'a'.repeat(100_000)}"`));
     recorder.keepBody(begin(recorder, 'a'), Buffer.from('[1]'));
     const [large, small] = recorder.requests();
@@ -30,7 +31,7 @@ describe('Recorder', () => {
   });
 
   it('drops the oldest bodies when all together are too large', () => {
-    const recorder = new Recorder(2_000, () => 7);
+    const recorder = new Recorder(2_000);
     const body = Buffer.alloc(64 * 1024, ' ');
     for (let count = 0; count < 1_026; count++) recorder.keepBody(begin(recorder, 'a'), body);
     const kept = recorder.requests().map(({ body }) => body.length);
@@ -38,7 +39,8 @@ describe('Recorder', () => {
   });
 
   it('gives views that do not change, and the first end of a request', () => {
-    const recorder = new Recorder(100, () => 7);
+    using _ = new ManualTime(7);
+    const recorder = new Recorder(100);
     const record = begin(recorder, 'a');
     const before = record.view;
     record.end('cancelled');
@@ -47,20 +49,20 @@ describe('Recorder', () => {
   });
 
   it('says when the last bytes were sent, however late that is noted, and when a client that left was missed', () => {
-    let nowMs = 1;
-    const recorder = new Recorder(100, () => nowMs);
+    using time = new ManualTime(1);
+    const recorder = new Recorder(100);
     const [whole, cut] = [begin(recorder, 'a'), begin(recorder, 'a')];
     for (const record of [whole, cut]) record.sending();
-    nowMs = 2;
+    time.setMs(2);
     for (const record of [whole, cut]) record.sending();
-    nowMs = 3;
+    time.setMs(3);
     whole.end('completed');
     cut.end('cancelled');
     expect([whole.view.endedAtMs, cut.view.endedAtMs]).toEqual([2, 3]);
   });
 
   it('finds requests by what they are', () => {
-    const recorder = new Recorder(100, () => 7);
+    const recorder = new Recorder(100);
     for (const account of ['a', 'b', 'a']) begin(recorder, account);
     expect(recorder.requests({ account: 'a' }).map(({ id }) => id)).toEqual([1, 3]);
     expect(recorder.requests({ afterId: 2 }).map(({ id }) => id)).toEqual([3]);
@@ -69,7 +71,7 @@ describe('Recorder', () => {
   });
 
   it('forgets everything, also what a request still running is billed later', () => {
-    const recorder = new Recorder(100, () => 7);
+    const recorder = new Recorder(100);
     const record = begin(recorder, 'a');
     recorder.reset();
     record.bill({ inputTokens: 5, cachedTokens: 0, outputTokens: 1, reasoningTokens: 0 });

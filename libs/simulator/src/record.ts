@@ -1,4 +1,5 @@
 import { parseJson } from '@gateway/json';
+import { epochMs } from '@gateway/time';
 import { z } from 'zod';
 
 /** One request as the simulator received it, and how it ended. */
@@ -93,20 +94,18 @@ const keptBytesOfAll = 64 * 1024 * 1024;
 /** Records the newest requests, and everything billed. */
 export class Recorder {
   readonly #maximumRequests: number;
-  readonly #nowMs: () => number;
   /** Oldest first. */
   #requests: RequestRecord[] = [];
   #billed: Bills = new Map();
   #keptBytes = 0;
   #lastId = 0;
 
-  constructor(maximumRequests: number, nowMs: () => number) {
+  constructor(maximumRequests: number) {
     this.#maximumRequests = maximumRequests;
-    this.#nowMs = nowMs;
   }
 
   begin(request: ReceivedRequest): RequestRecord {
-    const record = new RequestRecord(++this.#lastId, request, this.#nowMs, this.#billed);
+    const record = new RequestRecord(++this.#lastId, request, this.#billed);
     this.#requests.push(record);
     if (this.#requests.length > this.#maximumRequests) this.#dropBody(this.#requests.shift());
     return record;
@@ -163,17 +162,15 @@ type ReceivedRequest = Pick<RecordedRequest, 'method' | 'path' | 'query' | 'head
 /** The record of one request, written while it is served. */
 export class RequestRecord {
   readonly state: { -readonly [member in Exclude<keyof RecordedRequest, 'json'>]: RecordedRequest[member] };
-  readonly #nowMs: () => number;
   readonly #bills: Bills;
   #lastBytesAtMs: number | undefined;
 
-  constructor(id: number, request: ReceivedRequest, nowMs: () => number, bills: Bills) {
-    this.#nowMs = nowMs;
+  constructor(id: number, request: ReceivedRequest, bills: Bills) {
     this.#bills = bills;
     this.state = {
       ...request,
       id,
-      receivedAtMs: nowMs(),
+      receivedAtMs: epochMs(),
       requestId: `req_${id.toString().padStart(16, '0')}`,
       body: new Uint8Array(),
       bodyBytes: 0,
@@ -215,7 +212,7 @@ export class RequestRecord {
 
   /** Called before bytes of the body, possibly the last ones, are handed to the connection. */
   sending(): void {
-    this.#lastBytesAtMs = this.#nowMs();
+    this.#lastBytesAtMs = epochMs();
   }
 
   /** The first call counts. It may come some time after the end. */
@@ -223,7 +220,7 @@ export class RequestRecord {
     if (this.state.outcome !== 'running') return;
     const sentAtMs = outcome === 'cancelled' ? undefined : this.#lastBytesAtMs;
     this.state.outcome = outcome;
-    this.state.endedAtMs = sentAtMs ?? this.#nowMs();
+    this.state.endedAtMs = sentAtMs ?? epochMs();
   }
 }
 

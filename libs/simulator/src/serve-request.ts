@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { isObject, parseJson } from '@gateway/json';
+import { epochMs } from '@gateway/time';
 import { planAnswer, reasoningTokensOf, tokensOf } from './answer/plan-answer.ts';
 import { Exchange, readBody } from './exchange.ts';
 import { unauthorized } from './faults/fault-presets.ts';
@@ -112,7 +113,7 @@ async function generate(provider: Provider, exchange: Exchange, received: Authen
   const answer: Answer = {
     id: `sim${record.state.id.toString(16).padStart(21, '0')}`,
     account: received.account,
-    createdAtSeconds: Math.floor(provider.nowMs() / 1000),
+    createdAtSeconds: Math.floor(epochMs() / 1000),
     request: request.body,
     conversation,
     plan: planAnswer(conversation),

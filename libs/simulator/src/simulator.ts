@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { epochMs } from '@gateway/time';
 import express from 'express';
 import { controlRoutes } from './control-routes.ts';
 import { FaultBook } from './faults/fault-book.ts';
@@ -35,8 +34,6 @@ export interface SimulatorOptions {
   readonly faults?: readonly FaultScript[];
   /** The token endpoint, `POST /oauth/token`. */
   readonly oauth?: TokenEndpointOptions;
-  /** Epoch milliseconds. Default: the system's clock. */
-  readonly nowMs?: () => number;
 }
 
 /** A running simulator. Disposal closes its port and all connections. */
@@ -80,17 +77,15 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
 const defaultHost = '127.0.0.1';
 
 function createProvider(options: SimulatorOptions): Provider {
-  const nowMs = options.nowMs ?? epochMs;
-  const faults = new FaultBook(nowMs);
+  const faults = new FaultBook();
   for (const script of options.faults ?? []) faults.add(script);
   return {
     formats: { responses: responsesFormat(options.responsesBackend ?? 'api'), messages: messagesFormat },
-    tokens: new TokenFamilies(options.oauth ?? {}, nowMs),
+    tokens: new TokenFamilies(options.oauth ?? {}),
     models: new Models({ responses: options.responsesModels, messages: options.messagesModels }),
     faults,
-    recorder: new Recorder(options.maximumRequests ?? 10_000, nowMs),
+    recorder: new Recorder(options.maximumRequests ?? 10_000),
     eventDelayMs: options.eventDelayMs ?? 0,
-    nowMs,
   };
 }
 

@@ -1,5 +1,5 @@
 import { asString, type JsonObject } from '@gateway/json';
-import { sleep } from '@gateway/time';
+import { epochMs, sleep } from '@gateway/time';
 import type { Exchange } from './exchange.ts';
 import { duringStream, type EndingFault, type MatchedFaults, type StreamFault } from './faults/fault-book.ts';
 import { answerOfPreset } from './faults/fault-presets.ts';
@@ -31,7 +31,7 @@ export async function withFaults<Result>(
   const ending = faults.ending && duringStream(faults.ending);
   if (faults.ending !== undefined && ending === undefined) {
     await begin(exchange, faults);
-    return replaceAnswer(provider, exchange, faults.ending);
+    return replaceAnswer(exchange, faults.ending);
   }
   const result = work();
   await begin(exchange, faults);
@@ -46,13 +46,13 @@ async function begin({ record, signal }: Exchange, { consume, ending, kinds, del
 }
 
 /** Replaces the whole answer, including its status. */
-async function replaceAnswer(provider: Provider, exchange: Exchange, fault: EndingFault): Promise<undefined> {
+async function replaceAnswer(exchange: Exchange, fault: EndingFault): Promise<undefined> {
   if (fault.kind === 'reset') return exchange.reset();
   if (fault.kind === 'close_reused') return exchange.close();
   if (fault.kind === 'stall') return exchange.untilAborted();
   if (fault.kind === 'preset') {
     const { resetAtMs, preset } = fault;
-    const answer = answerOfPreset(preset, { format: exchange.format.name, nowMs: provider.nowMs(), resetAtMs });
+    const answer = answerOfPreset(preset, { format: exchange.format.name, nowMs: epochMs(), resetAtMs });
     if (answer.html === undefined) await exchange.sendError(answer.error, answer.headers);
     else await exchange.send(answer.error.status, answer.html, { 'content-type': 'text/html', ...answer.headers });
   }

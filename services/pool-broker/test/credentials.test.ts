@@ -7,7 +7,8 @@ import { directClient } from '@gateway/rpc';
 import { type Simulator, type SimulatorOptions, startSimulator } from '@gateway/simulator';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { roomMs, roomSeconds } from '@gateway/testkit/room';
-import { type Clock, ManualClock, systemClock } from '@gateway/time';
+import { type Clock, systemClock } from '@gateway/time';
+import { ManualTime } from '@gateway/time/simulated';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { gatewayWith, sampleAccount } from '../src/__fixtures__/sample-gateway.ts';
 import { readCredentialConfig } from '../src/config.ts';
@@ -103,14 +104,14 @@ describe.each(waysToShare)('brokers that share credentials in %s', (kind) => {
   });
 
   it('replace a token that the provider refuses once, whichever replica noticed', async () => {
-    const clock = new ManualClock(Date.now());
-    const simulator = await simulatorOf({ nowMs: () => clock.nowMs() });
+    using time = new ManualTime(Date.now());
+    const simulator = await simulatorOf();
     const places = { database: await databaseOfTest(kind) };
     const gateway = gatewayWith([oauthAccount(simulator, simulator.oauth.grant('team-a'))]);
-    const [one, other] = [await brokerOf(gateway, places, clock), await brokerOf(gateway, places, clock)];
+    const [one, other] = [await brokerOf(gateway, places), await brokerOf(gateway, places)];
     const first = await one.credential();
     expect(await other.credential()).toMatchObject({ secret: first.secret, version: first.version });
-    clock.advanceMs(60_000);
+    time.advanceMs(60_000);
     simulator.oauth.expire('team-a');
     const fresh = await Promise.all([one, other, one, other].map(({ credential }) => credential(first.version)));
     expect(new Set(fresh.map(({ version }) => version)).size).toBe(1);
@@ -192,19 +193,19 @@ describe.each(waysToShare)('brokers that share credentials in %s', (kind) => {
 
 describe('an account that was refused', () => {
   it('is out of service for what it is authenticated with now, not for what was sent before', async () => {
-    const clock = new ManualClock(Date.now());
-    const simulator = await simulatorOf({ nowMs: () => clock.nowMs() });
+    using time = new ManualTime(Date.now());
+    const simulator = await simulatorOf();
     const gateway = gatewayWith([oauthAccount(simulator, simulator.oauth.grant('team-a'))]);
-    const { pools, credential, account } = await brokerOf(gateway, {}, clock);
+    const { pools, credential, account } = await brokerOf(gateway, {});
     const leased = async () => {
-      clock.advanceMs(1);
+      time.advanceMs(1);
       const { result } = await pools.acquire({ model: 'gpt-5.5', allowCandidateFailover: true });
       return result.case === 'lease' ? result.value : expect.fail('there is no lease');
     };
     const revoked = { result: AttemptResult.UNAUTHORIZED, problem: AccountProblem.CREDENTIAL_REVOKED };
     const { version } = await credential();
     const [early, other] = [await leased(), await leased()];
-    clock.advanceMs(60_000);
+    time.advanceMs(60_000);
     simulator.oauth.expire('team-a');
     expect((await credential(version)).version).not.toBe(version);
     await pools.report({ attempt: { lease: early, report: revoked } });

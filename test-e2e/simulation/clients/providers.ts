@@ -6,7 +6,7 @@ import { type World, WorldProcess } from '../world/world.ts';
 /** Starts the providers in a process of their own: the product's simulator, on simulated time. */
 export async function startProviders(world: World): Promise<Simulator> {
   const process = new WorldProcess(providerName);
-  const options = { host: providerName, port: providerPort, eventDelayMs: 15, nowMs: () => Math.floor(world.nowMs) };
+  const options = { host: providerName, port: providerPort, eventDelayMs: 15 };
   const simulator = await process.run(() => world.runFor(startSimulator({ ...options, maximumRequests: 1e9 }), 1_000));
   return simulator;
 }

@@ -1,3 +1,4 @@
+import { ManualTime } from '@gateway/time/simulated';
 import { describe, expect, it } from 'vitest';
 import { FaultBook, type FaultTarget } from './fault-book.ts';
 import type { FaultScript } from './fault-script.ts';
@@ -51,16 +52,17 @@ describe('FaultBook', () => {
   });
 
   it('ends when its time is over, and a limit when it resets', () => {
-    const { clock, kindsFor } = bookWith(
+    using time = new ManualTime(halfPastASecondMs);
+    const { kindsFor } = bookWith(
       { forSeconds: 5, fault: { kind: 'reset' } },
       { fault: { preset: 'usage_limit_reached', resetAfterSeconds: 10 } },
     );
     expect(kindsFor({})).toBe('reset');
-    clock.nowMs += 5000;
+    time.advanceMs(5000);
     expect(kindsFor({})).toBe('preset');
-    clock.nowMs += 5499;
+    time.advanceMs(5499);
     expect(kindsFor({})).toBe('preset');
-    clock.nowMs += 1;
+    time.advanceMs(1);
     expect(kindsFor({})).toBe(undefined);
   });
 
@@ -73,10 +75,10 @@ describe('FaultBook', () => {
   });
 });
 
-/** The clock starts half a second after a whole one. */
+const halfPastASecondMs = 1_000_500;
+
 function bookWith(...scripts: readonly FaultScript[]) {
-  const clock = { nowMs: 1_000_500 };
-  const book = new FaultBook(() => clock.nowMs);
+  const book = new FaultBook();
   for (const script of scripts) book.add(script);
   const target: FaultTarget = { account: 'a', path: '/v1/responses', model: 'm', stream: true };
   const kindsFor = (changes: Partial<FaultTarget>) => {
@@ -84,5 +86,5 @@ function bookWith(...scripts: readonly FaultScript[]) {
     matched.consume();
     return matched.ending?.kind;
   };
-  return { clock, book, target, kindsFor };
+  return { book, target, kindsFor };
 }

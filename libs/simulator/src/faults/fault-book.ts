@@ -1,3 +1,4 @@
+import { epochMs } from '@gateway/time';
 import { ProviderRefusal } from '../provider-request.ts';
 import { isLimit } from './fault-presets.ts';
 import { type Fault, type FaultOf, type FaultScript, faultScriptSchema, type PresetFault } from './fault-script.ts';
@@ -57,13 +58,8 @@ const defaultResetSeconds = 60;
 
 /** The active faults, oldest first. */
 export class FaultBook {
-  readonly #nowMs: () => number;
   #entries: Entry[] = [];
   #lastId = 0;
-
-  constructor(nowMs: () => number) {
-    this.#nowMs = nowMs;
-  }
 
   /** Adds a fault and returns its id. */
   add(given: FaultScript): number {
@@ -79,7 +75,7 @@ export class FaultBook {
       id: ++this.#lastId,
       script,
       fault,
-      endsAtMs: Math.min(limitEnd, this.#nowMs() + durationMs),
+      endsAtMs: Math.min(limitEnd, epochMs() + durationMs),
       timesLeft: script.times ?? Number.POSITIVE_INFINITY,
     });
     return this.#lastId;
@@ -124,11 +120,11 @@ export class FaultBook {
   #timed(fault: FaultScript['fault']): TimedFault {
     if (!('preset' in fault)) return fault;
     const resetAfterSeconds = fault.resetAfterSeconds ?? defaultResetSeconds;
-    return { kind: 'preset', ...fault, resetAtMs: Math.ceil(this.#nowMs() / 1000 + resetAfterSeconds) * 1000 };
+    return { kind: 'preset', ...fault, resetAtMs: Math.ceil(epochMs() / 1000 + resetAfterSeconds) * 1000 };
   }
 
   #dropEnded(): void {
-    const nowMs = this.#nowMs();
+    const nowMs = epochMs();
     this.#entries = this.#entries.filter((entry) => entry.timesLeft > 0 && entry.endsAtMs > nowMs);
   }
 }

@@ -1,17 +1,23 @@
+import { ManualTime } from '@gateway/time/simulated';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { postMessages, postResponses, readJson } from '../__fixtures__/test-requests.ts';
 import { type Simulator, startSimulator } from '../simulator.ts';
 import { type PresetName, presetNames } from './fault-presets.ts';
 
 const nowMs = 1_800_000_000_000;
+let time: ManualTime;
 let simulator: Simulator;
 
 beforeAll(async () => {
-  simulator = await startSimulator({ nowMs: () => nowMs });
+  time = new ManualTime(nowMs);
+  simulator = await startSimulator();
 });
 
 afterEach(() => simulator.reset());
-afterAll(async () => simulator[Symbol.asyncDispose]());
+afterAll(async () => {
+  await simulator[Symbol.asyncDispose]();
+  time[Symbol.dispose]();
+});
 
 describe('presets', () => {
   const unreadable = {

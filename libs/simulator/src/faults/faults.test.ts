@@ -1,14 +1,14 @@
 import { Agent, request } from 'node:http';
+import { ManualTime } from '@gateway/time/simulated';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { postMessages, postResponses, readEvents } from '../__fixtures__/test-requests.ts';
 import { type Simulator, startSimulator } from '../simulator.ts';
 import type { Fault } from './fault-script.ts';
 
-const nowMs = 1_800_000_000_000;
 let simulator: Simulator;
 
 beforeAll(async () => {
-  simulator = await startSimulator({ nowMs: () => nowMs });
+  simulator = await startSimulator();
 });
 
 afterEach(() => simulator.reset());
@@ -72,13 +72,14 @@ describe('faults that replace the answer', () => {
   });
 
   it('leave the client without an answer until it goes', async () => {
+    using time = new ManualTime(1_800_000_000_000);
     inject({ kind: 'stall' });
     const abort = new AbortController();
     const answer = postResponses(simulator, {}, { signal: abort.signal });
     await expect.poll(() => lastRequest()?.faults).toEqual(['stall']);
     abort.abort();
     await expect(answer).rejects.toThrow('aborted');
-    await expect.poll(lastRequest).toMatchObject({ outcome: 'cancelled', endedAtMs: nowMs, status: null });
+    await expect.poll(lastRequest).toMatchObject({ outcome: 'cancelled', endedAtMs: time.nowMs, status: null });
   });
 
   it('are for lists of models and counts only when named', async () => {

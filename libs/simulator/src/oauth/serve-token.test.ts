@@ -1,3 +1,4 @@
+import { ManualTime } from '@gateway/time/simulated';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type SimulatorOptions, startSimulator } from '../simulator.ts';
 
@@ -44,12 +45,12 @@ describe('the token endpoint', () => {
   });
 
   it('lets access tokens expire', async () => {
-    let nowMs = 0;
-    const { simulator, refresh, statusWith } = await open({ nowMs: () => nowMs, oauth: { accessTokenSeconds: 10 } });
+    using time = new ManualTime(0);
+    const { simulator, refresh, statusWith } = await open({ oauth: { accessTokenSeconds: 10 } });
     const { json } = await refresh(simulator.oauth.grant('team-a'));
-    nowMs = 9_999;
+    time.setMs(9_999);
     expect(await statusWith(json.access_token)).toBe(200);
-    nowMs = 10_000;
+    time.setMs(10_000);
     expect(await statusWith(json.access_token)).toBe(401);
   });
 

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@gateway/json';
-import { randomBytes } from '@gateway/time';
+import { epochMs, randomBytes } from '@gateway/time';
 
 export interface TokenEndpointOptions {
   /** The lifetime of an access token. Default 3600. */
@@ -32,13 +32,11 @@ const accessTokenPrefix = 'sim_at_';
  */
 export class TokenFamilies {
   readonly #options: TokenEndpointOptions;
-  readonly #nowMs: () => number;
   readonly #byRefreshToken = new Map<string, Family>();
   readonly #byAccessToken = new Map<string, { readonly family: Family; readonly expiresAtMs: number }>();
 
-  constructor(options: TokenEndpointOptions, nowMs: () => number) {
+  constructor(options: TokenEndpointOptions) {
     this.#options = options;
-    this.#nowMs = nowMs;
   }
 
   /** Creates a grant for an account and returns its first refresh token. */
@@ -81,7 +79,7 @@ export class TokenFamilies {
     this.#byRefreshToken.set(family.refreshToken, family);
     const expiresInSeconds = this.#options.accessTokenSeconds ?? 3_600;
     const accessToken = `${accessTokenPrefix}${randomText()}`;
-    this.#byAccessToken.set(accessToken, { family, expiresAtMs: this.#nowMs() + expiresInSeconds * 1_000 });
+    this.#byAccessToken.set(accessToken, { family, expiresAtMs: epochMs() + expiresInSeconds * 1_000 });
     const tokens = { access_token: accessToken, refresh_token: family.refreshToken };
     return { ...tokens, token_type: 'Bearer', expires_in: expiresInSeconds };
   }
@@ -94,7 +92,7 @@ export class TokenFamilies {
   accountOf(credential: string): string | undefined {
     if (!credential.startsWith(accessTokenPrefix)) return credential;
     const known = this.#byAccessToken.get(credential);
-    const isGood = known !== undefined && !known.family.revoked && this.#nowMs() < known.expiresAtMs;
+    const isGood = known !== undefined && !known.family.revoked && epochMs() < known.expiresAtMs;
     return isGood ? known.family.account : undefined;
   }
 
