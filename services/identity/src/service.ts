@@ -1,7 +1,6 @@
 import type { Environment } from '@gateway/config';
 import { createDatabaseProbe, type GatewayDatabase } from '@gateway/database';
 import type { Service, ServiceRuntime } from '@gateway/lifecycle';
-import { type Clock, systemClock } from '@gateway/time';
 import { ChangeFeed } from './changes/change-feed.ts';
 import { defaultSessionLimits, type IdentityConfig, noPersonTokens, readIdentityProcessConfig } from './config.ts';
 import { DeviceGrants } from './people/device-grants.ts';
@@ -17,21 +16,20 @@ export function createIdentityService(
   { hashKeys, sessions: limits = defaultSessionLimits, personTokens: rules = noPersonTokens }: IdentityConfig,
   { database }: { readonly database: GatewayDatabase },
   { logger, metrics }: ServiceRuntime,
-  { clock = systemClock }: { readonly clock?: Clock } = {},
 ): Service {
   const store = new TokenStore(database);
   const groups = new GroupStore(database);
   const changes = new ChangeFeed(store, logger);
   const [people, grants] = [new PersonStore(database), new DeviceGrants(database)];
-  const audit = new SessionAudit(database, clock, logger);
+  const audit = new SessionAudit(database, logger);
   const draining = new AbortController();
   return {
     routes: [
-      identityRoute({ store, groups, hashKeys, changes, clock, metrics, draining: draining.signal }),
-      groupRoute({ groups, changes, clock }),
+      identityRoute({ store, groups, hashKeys, changes, metrics, draining: draining.signal }),
+      groupRoute({ groups, changes }),
       ...personRoutes({
         ...{ people, grants, tokens: store, personTokens: new PersonTokens(database), hashKeys, limits, rules },
-        ...{ audit, changes, clock, metrics },
+        ...{ audit, changes, metrics },
       }),
     ],
     start: async () => undefined,

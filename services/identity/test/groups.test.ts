@@ -10,7 +10,6 @@ import { BudgetPeriod, type LimitsSchema } from '@gateway/proto/limiter/v1/limit
 import { directClientOf } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { roomMs } from '@gateway/testkit/room';
-import { ManualClock } from '@gateway/time';
 import { tokenSha256 } from '@gateway/tokens';
 import { describe, expect, it } from 'vitest';
 import { hashKeyOf } from '../src/hashing/hash-key.ts';
@@ -207,10 +206,9 @@ describe.each(testDatabases)('rules of a token of its own over $name', ({ open }
 
 async function openWorld(open: (typeof testDatabases)[number]['open']) {
   const { database, ...opened } = await open();
-  const clock = new ManualClock(Date.parse('2026-11-20T10:00:00.000Z'));
   const runtime = { logger: createLogger('identity', 'silent'), metrics: new Metrics() };
   const hashKeys = [hashKeyOf(Buffer.alloc(32, 1))];
-  const { routes } = createIdentityService({ hashKeys }, { database }, runtime, { clock });
+  const { routes } = createIdentityService({ hashKeys }, { database }, runtime);
   const [identity, groups] = [directClientOf(routes, IdentityService), directClientOf(routes, GroupService)];
   return {
     database,

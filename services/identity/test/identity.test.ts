@@ -4,9 +4,9 @@ import { IdentityService, type Token, TokenKind } from '@gateway/proto/identity/
 import { directClientOf } from '@gateway/rpc';
 import { GrpcServer, openChannel } from '@gateway/rpc/grpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
-import { ManualClock } from '@gateway/time';
+import { ManualTime } from '@gateway/time/simulated';
 import { parseTokenText, tokenSha256 } from '@gateway/tokens';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { type HashKey, hashKeyOf } from '../src/hashing/hash-key.ts';
 import { createIdentityService } from '../src/service.ts';
 
@@ -62,9 +62,9 @@ describe.each(testDatabases)('identity over $name', ({ open }) => {
   it('revokes for good: the token is gone at once, and the first moment stays', async () => {
     await using world = await openWorld(open);
     const { token, tokenText } = await world.client.issue({ kind: TokenKind.SERVICE, label: 'ci' });
-    world.clock.advanceMs(1_000);
+    world.time.advanceMs(1_000);
     const first = await world.client.revoke({ tokenId: token?.tokenId ?? '' });
-    world.clock.advanceMs(1_000);
+    world.time.advanceMs(1_000);
     const second = await world.client.revoke({ tokenId: token?.tokenId ?? '' });
     expect(await world.resolve(tokenText)).toBeUndefined();
     expect(revokedAtMs(first.token)).toBe(startMs + 1_000);
@@ -106,7 +106,7 @@ describe.each(testDatabases)('identity over $name', ({ open }) => {
     await using world = await openWorld(open);
     for (const label of ['first', 'second', 'third']) {
       await world.client.issue({ kind: TokenKind.SERVICE, label });
-      world.clock.advanceMs(1);
+      world.time.advanceMs(1);
     }
     const all = await world.client.list({});
     await world.client.revoke({ tokenId: all.tokens[1]?.tokenId ?? '' });
@@ -195,15 +195,16 @@ describe.each(testDatabases)('identity over $name', ({ open }) => {
 
 async function openWorld(open: (typeof testDatabases)[number]['open'], hashKeys: readonly HashKey[] = [oldKey]) {
   const opened = await open();
-  const clock = new ManualClock(startMs);
+  const time = new ManualTime(startMs);
+  onTestFinished(() => time[Symbol.dispose]());
   const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
   const serviceWith = (keys: readonly HashKey[]) =>
-    createIdentityService({ hashKeys: keys }, { database: opened.database }, runtime, { clock });
+    createIdentityService({ hashKeys: keys }, { database: opened.database }, runtime);
   const service = serviceWith(hashKeys);
   const client = directClientOf(service.routes, IdentityService);
   return {
     database: opened.database,
-    clock,
+    time,
     service,
     client,
     replica: (keys: readonly HashKey[]) => directClientOf(serviceWith(keys).routes, IdentityService),

@@ -4,7 +4,6 @@ import { GroupService, IdentityService, TokenKind } from '@gateway/proto/identit
 import { PersonService, SignInService } from '@gateway/proto/identity/v1/person_service_pb.js';
 import { directClientOf } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
-import { ManualClock } from '@gateway/time';
 import type { KyselyPlugin, OperationNode } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { hashKeyOf } from '../src/hashing/hash-key.ts';
@@ -68,8 +67,7 @@ describe.each(testDatabases)('changes at the same time over $name', ({ open }) =
 
 function worldOf(database: GatewayDatabase) {
   const runtime = { logger: createLogger('identity', 'silent'), metrics: new Metrics() };
-  const clock = new ManualClock(Date.parse('2026-11-20T10:00:00.000Z'));
-  const { routes } = createIdentityService({ hashKeys, personTokens }, { database }, runtime, { clock });
+  const { routes } = createIdentityService({ hashKeys, personTokens }, { database }, runtime);
   const people = directClientOf(routes, PersonService);
   const signIn = directClientOf(routes, SignInService);
   return {

@@ -4,10 +4,10 @@ import { GroupService, IdentityService, TokenKind } from '@gateway/proto/identit
 import { PersonService } from '@gateway/proto/identity/v1/person_service_pb.js';
 import { directClientOf } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
-import { ManualClock } from '@gateway/time';
+import { ManualTime } from '@gateway/time/simulated';
 import { tokenSha256 } from '@gateway/tokens';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { hashKeyOf } from '../src/hashing/hash-key.ts';
 import { createIdentityService } from '../src/service.ts';
 
@@ -66,10 +66,10 @@ describe.each(testDatabases)('tokens of people over $name', ({ open }) => {
     await world.record({ notLookedUp: true });
     const text = await world.issue();
     expect(await world.endOf(text)).toBe(startMs + 14 * dayMs);
-    world.clock.advanceMs(10 * dayMs);
+    world.time.advanceMs(10 * dayMs);
     await world.record({ notLookedUp: true });
     expect(await world.endOf(text)).toBe(startMs + 24 * dayMs);
-    world.clock.advanceMs(15 * dayMs);
+    world.time.advanceMs(15 * dayMs);
     expect(await world.resolve(text)).toBeUndefined();
     await expect(world.issue()).rejects.toThrow('Sign in again first.');
     expect((await world.people.getPerson({ personId: world.personId(), withSessions: true })).person).toMatchObject({
@@ -85,10 +85,10 @@ describe.each(testDatabases)('tokens of people over $name', ({ open }) => {
     const [text, longer] = [await world.issue(), await world.issue()];
     await world.identity.update({ tokenId: (await world.resolve(longer))?.tokenId ?? '', clearExpiry: true });
     expect(await world.endOf(text)).toBe(startMs + 30 * dayMs);
-    world.clock.advanceMs(1_000);
+    world.time.advanceMs(1_000);
     await world.people.endSessions({ personId: world.personId(), suspendTokens: true });
     for (const each of [text, longer]) expect(await world.resolve(each)).toBeUndefined();
-    world.clock.advanceMs(1_000);
+    world.time.advanceMs(1_000);
     await world.record({});
     expect(await world.endOf(text)).toBe(startMs + 30 * dayMs);
     expect((await world.resolve(longer))?.expiresAt).toBeUndefined();
@@ -97,17 +97,18 @@ describe.each(testDatabases)('tokens of people over $name', ({ open }) => {
 
 async function openWorld(open: (typeof testDatabases)[number]['open']) {
   const { database, ...opened } = await open();
-  const clock = new ManualClock(startMs);
+  const time = new ManualTime(startMs);
+  onTestFinished(() => time[Symbol.dispose]());
   const runtime = { logger: createLogger('identity', 'silent'), metrics: new Metrics() };
   const personTokens = { mayIssue: true, maxDays: 30 };
   const hashKeys = [hashKeyOf(Buffer.alloc(32, 1))];
-  const { routes } = createIdentityService({ hashKeys, personTokens }, { database }, runtime, { clock });
+  const { routes } = createIdentityService({ hashKeys, personTokens }, { database }, runtime);
   const [identity, people] = [directClientOf(routes, IdentityService), directClientOf(routes, PersonService)];
   const groups = directClientOf(routes, GroupService);
   let personId = '';
   const resolve = async (text: string) => (await identity.resolve({ tokenSha256: tokenSha256(text) })).token;
   return {
-    ...{ identity, people, groups, clock, database, resolve, personId: () => personId },
+    ...{ identity, people, groups, time, database, resolve, personId: () => personId },
     async group(name: string) {
       return (await groups.createGroup({ name, access })).group?.groupId ?? '';
     },

@@ -5,9 +5,9 @@ import { GrantProblem, PersonService, SignInService } from '@gateway/proto/ident
 import { directClientOf } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { roomMs } from '@gateway/testkit/room';
-import { ManualClock } from '@gateway/time';
+import { ManualTime } from '@gateway/time/simulated';
 import { parseTokenText, tokenSha256 } from '@gateway/tokens';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { type HashKey, hashKeyOf } from '../src/hashing/hash-key.ts';
 import { createIdentityService } from '../src/service.ts';
 
@@ -28,13 +28,13 @@ describe.each(testDatabases)('sign-in of people over $name', ({ open }) => {
     const typed = grant.userCode.toLowerCase().replace('-', ' ');
     expect((await world.people.findDeviceGrant({ userCode: typed })).grant).toMatchObject(from);
     await world.people.decideDeviceGrant({ userCode: typed, person: dana });
-    world.clock.advanceMs(5_000);
+    world.time.advanceMs(5_000);
     const tokens = await world.tokensOf(grant.deviceCode);
     expect(tokens).toMatchObject({ expiresInSeconds: 3_600, email: 'dana@acme.test' });
     expect(parseTokenText(tokens.accessToken)).toEqual({ kind: 'personal' });
     const token = await world.resolve(tokens.accessToken);
     expect(token).toMatchObject({ kind: TokenKind.PERSONAL, label: 'dana@acme.test (claude_code)' });
-    expect(token?.expiresAt && timestampMs(token.expiresAt)).toBe(world.clock.nowMs() + 60 * minuteMs);
+    expect(token?.expiresAt && timestampMs(token.expiresAt)).toBe(world.time.nowMs + 60 * minuteMs);
   });
 
   it('gives tokens for a device code only once', async () => {
@@ -53,7 +53,7 @@ describe.each(testDatabases)('sign-in of people over $name', ({ open }) => {
     const grant = await world.signIn.beginDeviceGrant(from);
     const problems: unknown[] = [];
     for (const pauseMs of [0, 5_000, 4_000, 1_000, 5_000]) {
-      world.clock.advanceMs(pauseMs);
+      world.time.advanceMs(pauseMs);
       problems.push(await world.problemOf(grant.deviceCode));
     }
     const { AUTHORIZATION_PENDING: pending, SLOW_DOWN: slow } = GrantProblem;
@@ -70,7 +70,7 @@ describe.each(testDatabases)('sign-in of people over $name', ({ open }) => {
       'grant.surface',
     );
     const late = await world.signIn.beginDeviceGrant(from);
-    world.clock.advanceMs(600_000);
+    world.time.advanceMs(600_000);
     expect((await world.people.decideDeviceGrant({ userCode: late.userCode, person: dana })).grant).toBeUndefined();
     expect(await world.problemOf(late.deviceCode)).toBe(GrantProblem.EXPIRED_TOKEN);
     expect(await world.problemOf('unknown')).toBe(GrantProblem.EXPIRED_TOKEN);
@@ -79,13 +79,13 @@ describe.each(testDatabases)('sign-in of people over $name', ({ open }) => {
   it('rotates tokens at a refresh: the token keeps its id, and the old text its time', async () => {
     await using world = await openWorld(open);
     const first = await world.signedIn();
-    world.clock.advanceMs(56 * minuteMs);
+    world.time.advanceMs(56 * minuteMs);
     const second = await world.refreshed(first.refreshToken);
     expect(second).toMatchObject({ expiresInSeconds: 3_600 });
     expect(second.refreshToken).not.toBe(first.refreshToken);
     const [before, after] = [await world.resolve(first.accessToken), await world.resolve(second.accessToken)];
     expect(after?.tokenId).toBe(before?.tokenId);
-    world.clock.advanceMs(4 * minuteMs);
+    world.time.advanceMs(4 * minuteMs);
     expect(await world.resolve(first.accessToken)).toBeUndefined();
     expect(await world.resolve(second.accessToken)).toBeDefined();
   });
@@ -96,7 +96,7 @@ describe.each(testDatabases)('sign-in of people over $name', ({ open }) => {
     const racing = await Promise.all([1, 2, 3, 4].map(() => world.refreshed(refreshToken)));
     expect(new Set(racing.map((tokens) => tokens.refreshToken)).size).toBe(1);
     expect(new Set(racing.map((tokens) => tokens.accessToken)).size).toBe(1);
-    world.clock.advanceMs(59_999);
+    world.time.advanceMs(59_999);
     const late = await world.refreshed(refreshToken);
     expect(late).toMatchObject({ accessToken: racing[0]?.accessToken, expiresInSeconds: 3_540 });
   });
@@ -105,7 +105,7 @@ describe.each(testDatabases)('sign-in of people over $name', ({ open }) => {
     await using world = await openWorld(open);
     const first = await world.signedIn();
     const second = await world.refreshed(first.refreshToken);
-    world.clock.advanceMs(60_000);
+    world.time.advanceMs(60_000);
     expect(await world.refresh(first.refreshToken)).toBeUndefined();
     expect(await world.resolve(second.accessToken)).toBeUndefined();
     expect(await world.refresh(second.refreshToken)).toBeUndefined();
@@ -127,10 +127,10 @@ describe.each(testDatabases)('sign-in of people over $name', ({ open }) => {
     await using world = await openWorld(open);
     let { refreshToken } = await world.signedIn();
     for (const pauseMs of pausesMs.slice(0, -1)) {
-      world.clock.advanceMs(pauseMs);
+      world.time.advanceMs(pauseMs);
       ({ refreshToken } = await world.refreshed(refreshToken));
     }
-    world.clock.advanceMs(pausesMs.at(-1) ?? 0);
+    world.time.advanceMs(pausesMs.at(-1) ?? 0);
     expect(await world.refresh(refreshToken)).toBeUndefined();
   });
 
@@ -287,10 +287,11 @@ describe.each(testDatabases)('sign-in of people over $name', ({ open }) => {
 
 async function openWorld(open: (typeof testDatabases)[number]['open']) {
   const { database, ...opened } = await open();
-  const clock = new ManualClock(startMs);
+  const time = new ManualTime(startMs);
+  onTestFinished(() => time[Symbol.dispose]());
   const withKeys = (hashKeys: readonly HashKey[]) => {
     const runtime = { logger: createLogger('identity', 'silent'), metrics: new Metrics() };
-    const { routes } = createIdentityService({ hashKeys, personTokens }, { database }, runtime, { clock });
+    const { routes } = createIdentityService({ hashKeys, personTokens }, { database }, runtime);
     return {
       identity: directClientOf(routes, IdentityService),
       signIn: directClientOf(routes, SignInService),
@@ -312,7 +313,7 @@ async function openWorld(open: (typeof testDatabases)[number]['open']) {
   const refresh = async (refreshToken: string) => (await signIn.refreshSession({ refreshToken })).tokens;
   return {
     ...clients,
-    ...{ clock, database, withKeys, tokensOf, approved, refresh },
+    ...{ time, database, withKeys, tokensOf, approved, refresh },
     resolve: async (text: string) => (await identity.resolve({ tokenSha256: tokenSha256(text) })).token,
     problemOf: async (deviceCode: string) => {
       const { result } = await signIn.redeemDeviceCode({ deviceCode });

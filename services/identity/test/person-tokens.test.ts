@@ -4,9 +4,9 @@ import { GroupService, IdentityService, TokenKind } from '@gateway/proto/identit
 import { PersonService } from '@gateway/proto/identity/v1/person_service_pb.js';
 import { directClientOf } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
-import { ManualClock } from '@gateway/time';
+import { ManualTime } from '@gateway/time/simulated';
 import { parseTokenText, tokenSha256 } from '@gateway/tokens';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { PersonTokenRules } from '../src/config.ts';
 import { hashKeyOf } from '../src/hashing/hash-key.ts';
 import { createIdentityService } from '../src/service.ts';
@@ -25,7 +25,7 @@ describe.each(testDatabases)('tokens that people issue over $name', ({ open }) =
     expect(parseTokenText(tokenText)).toEqual({ kind: 'personal' });
     expect(await world.resolve(tokenText)).toMatchObject({ kind: TokenKind.PERSONAL, label: 'laptop', groupId });
     expect(token?.expiresAt && timestampMs(token.expiresAt)).toBe(startMs + 7 * dayMs);
-    world.clock.advanceMs(7 * dayMs);
+    world.time.advanceMs(7 * dayMs);
     expect(await world.resolve(tokenText)).toBeUndefined();
     expect((await world.people.listPersonTokens({ personId: dana })).tokens).toEqual([]);
   });
@@ -113,26 +113,27 @@ describe.each(testDatabases)('tokens that people issue over $name', ({ open }) =
     const personId = await world.person('dana');
     const { token } = await world.people.issuePersonToken({ personId, label: 'laptop' });
     const tokenId = token?.tokenId ?? '';
-    world.clock.advanceMs(dayMs);
+    world.time.advanceMs(dayMs);
     const rotated = await world.people.rotatePersonToken({ personId, tokenId });
     expect(rotated.token?.expiresAt).toEqual(token?.expiresAt);
-    world.clock.advanceMs(6 * dayMs);
+    world.time.advanceMs(6 * dayMs);
     await expect(world.people.rotatePersonToken({ personId, tokenId })).rejects.toThrow('expired');
   });
 });
 
 async function openWorld(open: (typeof testDatabases)[number]['open']) {
   const { database, ...opened } = await open();
-  const clock = new ManualClock(startMs);
+  const time = new ManualTime(startMs);
+  onTestFinished(() => time[Symbol.dispose]());
   const routesWith = (personTokens: PersonTokenRules | undefined) => {
     const runtime = { logger: createLogger('identity', 'silent'), metrics: new Metrics() };
     const config = { hashKeys: [hashKeyOf(Buffer.alloc(32, 1))], ...(personTokens && { personTokens }) };
-    return createIdentityService(config, { database }, runtime, { clock }).routes;
+    return createIdentityService(config, { database }, runtime).routes;
   };
   const routes = routesWith(allowed);
   const [people, identity] = [directClientOf(routes, PersonService), directClientOf(routes, IdentityService)];
   return {
-    ...{ people, clock, groups: directClientOf(routes, GroupService) },
+    ...{ people, time, groups: directClientOf(routes, GroupService) },
     withRules: (rules: PersonTokenRules | undefined) => directClientOf(routesWith(rules), PersonService),
     /** Signs the person in, and returns the id. */
     person: async (subject: string, groupId = '') => {

@@ -3,10 +3,10 @@ import { testDatabases } from '@gateway/database/testing';
 import { IdentityService, type Token, TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { directClientOf } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
-import { ManualClock } from '@gateway/time';
+import { ManualTime } from '@gateway/time/simulated';
 import { tokenSha256 } from '@gateway/tokens';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { hashKeyOf } from '../src/hashing/hash-key.ts';
 import { createIdentityService } from '../src/service.ts';
 
@@ -60,9 +60,9 @@ describe.each(testDatabases)('details of tokens over $name', ({ open }) => {
   it('end a token at the millisecond, and a later end brings it back', async () => {
     await using world = await openWorld(open);
     const { token, tokenText } = await world.issue({ expiresAt: timestampFromMs(startMs + 1_000) });
-    world.clock.advanceMs(999);
+    world.time.advanceMs(999);
     expect(await world.resolve(tokenText)).toEqual(token);
-    world.clock.advanceMs(1);
+    world.time.advanceMs(1);
     expect(await world.resolve(tokenText)).toBeUndefined();
     expect((await world.client.list({})).tokens).toEqual([]);
     expect((await world.client.list({ includeRevoked: true })).tokens).toEqual([token]);
@@ -108,9 +108,9 @@ describe.each(testDatabases)('a token that is given another text, over $name', (
     expect(await world.resolve(rotated.tokenText)).toEqual(rotated.token);
     const listed = async () => (await world.client.list({})).tokens[0]?.oldTextValidUntil;
     expect(await listed()).toEqual(timestampFromMs(startMs + 60_000));
-    world.clock.advanceMs(59_999);
+    world.time.advanceMs(59_999);
     expect((await world.resolve(tokenText))?.tokenId).toBe(token.tokenId);
-    world.clock.advanceMs(1);
+    world.time.advanceMs(1);
     expect(await world.resolve(tokenText)).toBeUndefined();
     expect(await world.resolve(rotated.tokenText)).toMatchObject({ tokenId: token.tokenId, revision: 2n });
     expect(await listed()).toBeUndefined();
@@ -197,7 +197,7 @@ describe.each(testDatabases)('looking for tokens over $name', ({ open }) => {
             seen.push(...ids(page.tokens));
             pageToken = page.nextPageToken;
             const { issued = 0, laterMs = 0 } = steps[n] ?? {};
-            world.clock.advanceMs(laterMs);
+            world.time.advanceMs(laterMs);
             for (let m = 0; m < issued; m++) await world.issue({ label: 'meanwhile' });
           }
           expect(new Set(seen).size).toBe(seen.length);
@@ -217,14 +217,15 @@ describe.each(testDatabases)('looking for tokens over $name', ({ open }) => {
 async function openWorld(open: (typeof testDatabases)[number]['open']) {
   const opened = await open();
   const { database } = opened;
-  const clock = new ManualClock(startMs);
+  const time = new ManualTime(startMs);
+  onTestFinished(() => time[Symbol.dispose]());
   const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
   const hashKeys = [hashKeyOf(Buffer.alloc(32, 1))];
-  const { routes } = createIdentityService({ hashKeys }, { database }, runtime, { clock });
+  const { routes } = createIdentityService({ hashKeys }, { database }, runtime);
   const client = directClientOf(routes, IdentityService);
   type Issue = Parameters<typeof client.issue>[0];
   return {
-    ...{ database, clock, client },
+    ...{ database, time, client },
     issue: async (request: Issue = {}) => {
       const { token, tokenText } = await client.issue({ kind: TokenKind.SERVICE, label: 'ci', ...request });
       return { token: token ?? expect.fail(), tokenText };

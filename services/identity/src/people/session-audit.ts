@@ -1,6 +1,6 @@
 import type { GatewayDatabase } from '@gateway/database';
 import type { Logger } from '@gateway/telemetry';
-import { type Clock, randomId } from '@gateway/time';
+import { epochMs, randomId } from '@gateway/time';
 import type { Person, PersonSession } from './person-store.ts';
 
 export interface SessionStep {
@@ -14,12 +14,10 @@ export interface SessionStep {
 /** Writes the steps of people's sessions to the audit log of operators. */
 export class SessionAudit {
   readonly #database: GatewayDatabase;
-  readonly #clock: Clock;
   readonly #logger: Logger;
 
-  constructor(database: GatewayDatabase, clock: Clock, logger: Logger) {
+  constructor(database: GatewayDatabase, logger: Logger) {
     this.#database = database;
-    this.#clock = clock;
     this.#logger = logger;
   }
 
@@ -27,7 +25,7 @@ export class SessionAudit {
   async note({ action, session, person, address }: SessionStep): Promise<void> {
     const { session_id: sessionId, surface, client } = session;
     const row = {
-      ...{ audit_id: randomId(), at_ms: this.#clock.nowMs(), action, subject: surface || client, address },
+      ...{ audit_id: randomId(), at_ms: epochMs(), action, subject: surface || client, address },
       actor: person?.email || person?.name || '',
       details: JSON.stringify({ after: { sessionId, client } }),
       outcome: action === 'person_session.replay' ? ('refused' as const) : ('done' as const),

@@ -1,7 +1,7 @@
 import { GatewayError } from '@gateway/errors';
 import type { GroupService } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import type { Handlers } from '@gateway/rpc';
-import type { Clock } from '@gateway/time';
+import { epochMs } from '@gateway/time';
 import { type GivenGroup, groupProblems } from '@gateway/tokens';
 import type { ChangeFeed } from '../changes/change-feed.ts';
 import type { GroupStore } from '../store/group-store.ts';
@@ -10,10 +10,9 @@ import { fromAccessMessage, fromGroupLimitsMessage, fromUnpricedMessage, toGroup
 export interface GroupParts {
   readonly groups: GroupStore;
   readonly changes: Pick<ChangeFeed, 'announce'>;
-  readonly clock: Clock;
 }
 
-export function groupHandlers({ groups, changes, clock }: GroupParts): Handlers<typeof GroupService> {
+export function groupHandlers({ groups, changes }: GroupParts): Handlers<typeof GroupService> {
   return {
     async createGroup({ name: given, note, ...request }) {
       const limits = request.limits === undefined ? {} : fromGroupLimitsMessage(request.limits);
@@ -21,16 +20,16 @@ export function groupHandlers({ groups, changes, clock }: GroupParts): Handlers<
       const unpricedModels = fromUnpricedMessage(request.unpricedModels) ?? 'refuse';
       const group = { name: given.trim(), note: note.trim(), limits, access, unpricedModels };
       check({ ...group, name: given });
-      if ((await groups.list(clock.nowMs())).length >= maxGroups) {
+      if ((await groups.list(epochMs())).length >= maxGroups) {
         throw new GatewayError('invalid_request', `There are at most ${maxGroups} groups.`);
       }
-      const added = await groups.add(group, clock.nowMs());
+      const added = await groups.add(group, epochMs());
       if (added === undefined) throw nameTaken(group.name);
       return { group: toGroupMessage(added) };
     },
 
     async listGroups() {
-      return { groups: (await groups.list(clock.nowMs())).map(toGroupMessage) };
+      return { groups: (await groups.list(epochMs())).map(toGroupMessage) };
     },
 
     /** Changes the given details. */
@@ -55,7 +54,7 @@ export function groupHandlers({ groups, changes, clock }: GroupParts): Handlers<
     },
 
     async deleteGroup({ groupId }) {
-      const group = await groups.delete(groupId, clock.nowMs());
+      const group = await groups.delete(groupId, epochMs());
       if (group === undefined) return {};
       changes.announce();
       return { group: toGroupMessage(group) };

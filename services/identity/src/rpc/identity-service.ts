@@ -3,7 +3,7 @@ import { GatewayError } from '@gateway/errors';
 import type { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import type { Handlers } from '@gateway/rpc';
 import type { Metrics } from '@gateway/telemetry';
-import type { Clock } from '@gateway/time';
+import { epochMs } from '@gateway/time';
 import { createTokenText, detailProblems, type GivenDetails, maxKeepOldSeconds, tokenSha256 } from '@gateway/tokens';
 import type { ChangeFeed } from '../changes/change-feed.ts';
 import { type HashKey, hashWith } from '../hashing/hash-key.ts';
@@ -18,14 +18,13 @@ export interface IdentityParts {
   /** The current one first: it hashes new tokens. */
   readonly hashKeys: readonly HashKey[];
   readonly changes: ChangeFeed;
-  readonly clock: Clock;
   readonly metrics: Metrics;
   /** Aborted when watchers must move to another replica. */
   readonly draining: AbortSignal;
 }
 
 export function identityHandlers(parts: IdentityParts): Handlers<typeof IdentityService> {
-  const { store, groups, hashKeys, changes, clock, metrics, draining } = parts;
+  const { store, groups, hashKeys, changes, metrics, draining } = parts;
   const [currentKey] = hashKeys;
   if (currentKey === undefined) throw new TypeError('Token hashes need at least one key.');
   const resolutions = metrics.counter({
@@ -38,7 +37,7 @@ export function identityHandlers(parts: IdentityParts): Handlers<typeof Identity
     const tokenText = createTokenText(kind);
     return { tokenText, hash: hashWith(currentKey, tokenSha256(tokenText)) };
   };
-  const message = (token: Token) => toTokenMessage(token, clock.nowMs());
+  const message = (token: Token) => toTokenMessage(token, epochMs());
   /** @throws GatewayError when the token does not exist or was revoked, which is permanent. */
   const unrevoked = async (tokenId: string): Promise<Token> => {
     const token = await store.findById(tokenId);
@@ -62,13 +61,13 @@ export function identityHandlers(parts: IdentityParts): Handlers<typeof Identity
       // The group may be deleted between the two readings: a token must not be free of its rules.
       for (let tries = 0; tries < 3; tries++) {
         const token = await store.findByHash(hashes);
-        const result = stateOf(token, clock.nowMs());
+        const result = stateOf(token, epochMs());
         const isValid = token !== undefined && result === 'valid';
         const groupId = isValid ? token.group_id : null;
         const group = groupId === null ? undefined : await groups.find(groupId, { evenDeleted: true });
         if (groupId !== null && group === undefined) continue;
         resolutions.inc({ result });
-        return isValid ? { token: toTokenMessage(token, clock.nowMs(), group) } : {};
+        return isValid ? { token: toTokenMessage(token, epochMs(), group) } : {};
       }
       throw new GatewayError('internal_error', 'The group of the token does not exist.');
     },
@@ -80,7 +79,7 @@ export function identityHandlers(parts: IdentityParts): Handlers<typeof Identity
       const [label, note] = [request.label.trim(), request.note.trim()];
       const expiresAtMs = fromTimestamp(request.expiresAt);
       const access = request.access === undefined ? everything : fromAccessMessage(request.access);
-      const nowMs = clock.nowMs();
+      const nowMs = epochMs();
       checkDetails({ kind, limits, label: request.label, note, expiresAtMs, access }, nowMs);
       const groupId = await knownGroup(request.groupId);
       const { tokenText, hash } = newText(kind);
@@ -92,7 +91,7 @@ export function identityHandlers(parts: IdentityParts): Handlers<typeof Identity
      * Revokes a token permanently. A token that is already revoked keeps its time of revocation.
      */
     async revoke({ tokenId }) {
-      const token = await store.revoke(tokenId, clock.nowMs());
+      const token = await store.revoke(tokenId, epochMs());
       if (token === undefined) throw noSuchToken();
       changes.announce();
       return { token: message(token) };
@@ -112,7 +111,7 @@ export function identityHandlers(parts: IdentityParts): Handlers<typeof Identity
       const given = [label, limits, note, expiresAtMs, request.groupId, access];
       const isEmpty = given.every((each) => each === undefined) && !request.clearExpiry;
       if (isEmpty) throw new GatewayError('invalid_request', 'The request changes nothing.');
-      checkDetails({ kind, label, limits, note, expiresAtMs, access }, clock.nowMs());
+      checkDetails({ kind, label, limits, note, expiresAtMs, access }, epochMs());
       const groupId = request.groupId === undefined ? undefined : await knownGroup(request.groupId);
       const details = {
         ...{ label: label?.trim(), note: note?.trim(), limits, groupId, access },
@@ -129,7 +128,7 @@ export function identityHandlers(parts: IdentityParts): Handlers<typeof Identity
       if (keepOldSeconds > maxKeepOldSeconds) {
         throw new GatewayError('invalid_request', `keep_old_seconds must be at most ${maxKeepOldSeconds} (30 days).`);
       }
-      const nowMs = clock.nowMs();
+      const nowMs = epochMs();
       const before = await unrevoked(tokenId);
       if (stateOf(before, nowMs) === 'expired') {
         throw new GatewayError('invalid_request', 'The token has expired. Set a later expiry first.');
@@ -156,7 +155,7 @@ export function identityHandlers(parts: IdentityParts): Handlers<typeof Identity
       const size = pageSize === 0 ? Infinity : pageSize;
       const query = { includeEnded: includeRevoked, search, groupId, after: fromPageToken(pageToken) };
       // One extra row shows whether there is another page.
-      const found = await store.list({ ...query, most: size + 1 }, clock.nowMs());
+      const found = await store.list({ ...query, most: size + 1 }, epochMs());
       const tokens = found.slice(0, size);
       const last = tokens.at(-1);
       const nextPageToken = last !== undefined && found.length > tokens.length ? toPageToken(last) : '';

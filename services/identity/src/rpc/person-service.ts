@@ -1,6 +1,7 @@
 import { GatewayError } from '@gateway/errors';
 import type { PersonClaims, PersonService } from '@gateway/proto/identity/v1/person_service_pb.js';
 import type { Handlers } from '@gateway/rpc';
+import { epochMs } from '@gateway/time';
 import { tokenSha256 } from '@gateway/tokens';
 import type { SessionLimits } from '../config.ts';
 import { hashWith } from '../hashing/hash-key.ts';
@@ -18,15 +19,15 @@ export interface PersonParts extends PersonTokenParts {
 }
 
 export function personHandlers(parts: PersonParts): Handlers<typeof PersonService> {
-  const { people, grants, personTokens, hashKeys, limits, changes, clock } = parts;
+  const { people, grants, personTokens, hashKeys, limits, changes } = parts;
   const hashesOf = (userCode: string) => hashKeys.map((key) => hashWith(key, tokenSha256(normalUserCode(userCode))));
   const sessionMessage = (session: PersonSession) => toSessionMessage(session, expiryOf(session, limits));
   const openSessions = async (of: readonly Person[]) => {
     const sessions = await people.sessionsOf(of.map(({ person_id }) => person_id));
-    return sessions.filter((session) => clock.nowMs() < expiryOf(session, limits));
+    return sessions.filter((session) => epochMs() < expiryOf(session, limits));
   };
   const record = async (claims: PersonClaims) => {
-    const nowMs = clock.nowMs();
+    const nowMs = epochMs();
     const tokens_until_ms = claims.notLookedUp ? nowMs + limits.idleMs : null;
     const person = await people.record({ ...detailsOf(claims), tokens_until_ms }, nowMs);
     if (person === undefined) throw new GatewayError('invalid_request', 'group_id belongs to no group.');
@@ -38,7 +39,7 @@ export function personHandlers(parts: PersonParts): Handlers<typeof PersonServic
     ...personTokenHandlers(parts),
 
     async findDeviceGrant({ userCode }) {
-      const grant = await grants.findPending(hashesOf(userCode), clock.nowMs());
+      const grant = await grants.findPending(hashesOf(userCode), epochMs());
       return grant === undefined ? {} : { grant: toGrantMessage(grant) };
     },
 
@@ -46,7 +47,7 @@ export function personHandlers(parts: PersonParts): Handlers<typeof PersonServic
       const person = claims && (await record(claims));
       const isDisabled = person !== undefined && person.disabled_at_ms !== null;
       const approvedBy = isDisabled ? null : (person?.person_id ?? null);
-      const grant = await grants.decide(hashesOf(userCode), approvedBy, clock.nowMs());
+      const grant = await grants.decide(hashesOf(userCode), approvedBy, epochMs());
       return {
         grant: grant && toGrantMessage(grant),
         person: person && toPersonMessage(person),
@@ -63,10 +64,7 @@ export function personHandlers(parts: PersonParts): Handlers<typeof PersonServic
       const person = await people.find(personId);
       if (person === undefined) return {};
       if (!withSessions) return { person: toPersonMessage(person) };
-      const [sessions, issued] = await Promise.all([
-        openSessions([person]),
-        personTokens.list(personId, clock.nowMs()),
-      ]);
+      const [sessions, issued] = await Promise.all([openSessions([person]), personTokens.list(personId, epochMs())]);
       return { person: toPersonMessage(person, sessions.map(sessionMessage), issued.length) };
     },
 
@@ -87,7 +85,7 @@ export function personHandlers(parts: PersonParts): Handlers<typeof PersonServic
 
     async endSessions({ personId, sessionId, withTokens, suspendTokens }) {
       const sessionOnly = sessionId === '' ? undefined : sessionId;
-      const ended = await people.endSessions(personId, sessionOnly, clock.nowMs(), {
+      const ended = await people.endSessions(personId, sessionOnly, epochMs(), {
         withTokens,
         suspendTokens,
       });
@@ -96,7 +94,7 @@ export function personHandlers(parts: PersonParts): Handlers<typeof PersonServic
     },
 
     async setPersonDisabled({ personId, disabled }) {
-      const person = await people.setDisabled(personId, disabled, clock.nowMs());
+      const person = await people.setDisabled(personId, disabled, epochMs());
       changes.announce();
       return person === undefined ? {} : { person: toPersonMessage(person) };
     },

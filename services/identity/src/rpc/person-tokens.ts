@@ -1,7 +1,7 @@
 import { GatewayError } from '@gateway/errors';
 import type { PersonService } from '@gateway/proto/identity/v1/person_service_pb.js';
 import type { Handlers } from '@gateway/rpc';
-import type { Clock } from '@gateway/time';
+import { epochMs } from '@gateway/time';
 import { createTokenText, detailProblems, maxKeepOldSeconds, tokenSha256 } from '@gateway/tokens';
 import type { ChangeFeed } from '../changes/change-feed.ts';
 import type { PersonTokenRules } from '../config.ts';
@@ -19,7 +19,6 @@ export interface PersonTokenParts {
   readonly hashKeys: readonly HashKey[];
   readonly rules: PersonTokenRules;
   readonly changes: Pick<ChangeFeed, 'announce'>;
-  readonly clock: Clock;
 }
 
 type Method = 'listPersonTokens' | 'issuePersonToken' | 'rotatePersonToken' | 'revokePersonToken';
@@ -29,11 +28,11 @@ type Method = 'listPersonTokens' | 'issuePersonToken' | 'rotatePersonToken' | 'r
  * personal, in the person's group, with an expiry, and never those of another person.
  */
 export function personTokenHandlers(parts: PersonTokenParts): Pick<Handlers<typeof PersonService>, Method> {
-  const { people, personTokens, tokens, hashKeys, rules, changes, clock } = parts;
+  const { people, personTokens, tokens, hashKeys, rules, changes } = parts;
   const [currentKey] = hashKeys;
   if (currentKey === undefined) throw new TypeError('Tokens of people need at least one key.');
   // The note is for operators only.
-  const message = (token: Token) => toTokenMessage({ ...token, note: '' }, clock.nowMs());
+  const message = (token: Token) => toTokenMessage({ ...token, note: '' }, epochMs());
   const newText = () => {
     const tokenText = createTokenText('personal');
     return { tokenText, hash: hashWith(currentKey, tokenSha256(tokenText)) };
@@ -50,7 +49,7 @@ export function personTokenHandlers(parts: PersonTokenParts): Pick<Handlers<type
   return {
     async listPersonTokens({ personId }) {
       const [own, ids] = await Promise.all([
-        personTokens.list(personId, clock.nowMs()),
+        personTokens.list(personId, epochMs()),
         personTokens.allIds(personId, mostReported),
       ]);
       return { tokens: own.map(message), rules, allTokenIds: [...ids] };
@@ -58,7 +57,7 @@ export function personTokenHandlers(parts: PersonTokenParts): Pick<Handlers<type
 
     async issuePersonToken({ personId, label, expiresAt }) {
       requireIssuing();
-      const nowMs = clock.nowMs();
+      const nowMs = epochMs();
       const latestMs = nowMs + rules.maxDays * dayMs;
       const expiresAtMs = fromTimestamp(expiresAt) ?? latestMs;
       const problems = detailProblems({ kind: 'personal', label, expiresAtMs }, nowMs);
@@ -85,7 +84,7 @@ export function personTokenHandlers(parts: PersonTokenParts): Pick<Handlers<type
       if (keepOldSeconds > maxKeepOldSeconds) {
         throw new GatewayError('invalid_request', `keep_old_seconds must be at most ${maxKeepOldSeconds} (30 days).`);
       }
-      const nowMs = clock.nowMs();
+      const nowMs = epochMs();
       const before = await ownToken(personId, tokenId);
       // Disabling a person revokes the tokens of the person, so that it is also found in this way.
       const isDisabled = (await people.find(personId))?.disabled_at_ms !== null;
@@ -106,7 +105,7 @@ export function personTokenHandlers(parts: PersonTokenParts): Pick<Handlers<type
 
     async revokePersonToken({ personId, tokenId }) {
       await ownToken(personId, tokenId);
-      const token = await tokens.revoke(tokenId, clock.nowMs());
+      const token = await tokens.revoke(tokenId, epochMs());
       changes.announce();
       return token === undefined ? {} : { token: message(token) };
     },

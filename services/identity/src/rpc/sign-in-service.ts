@@ -2,7 +2,7 @@ import { GatewayError } from '@gateway/errors';
 import { GrantProblem, type SignInService } from '@gateway/proto/identity/v1/person_service_pb.js';
 import type { Handlers } from '@gateway/rpc';
 import type { Metrics } from '@gateway/telemetry';
-import { type Clock, randomBytes } from '@gateway/time';
+import { epochMs, randomBytes } from '@gateway/time';
 import { parseTokenText, tokenSha256 } from '@gateway/tokens';
 import type { ChangeFeed } from '../changes/change-feed.ts';
 import type { SessionLimits } from '../config.ts';
@@ -24,13 +24,12 @@ export interface SignInParts {
   readonly limits: SessionLimits;
   readonly audit: Pick<SessionAudit, 'note'>;
   readonly changes: Pick<ChangeFeed, 'announce'>;
-  readonly clock: Clock;
   readonly metrics: Metrics;
 }
 
 /** Sign-in of people from their client. @see RFC 8628 and, for refresh tokens, RFC 9700 */
 export function signInHandlers(parts: SignInParts): Handlers<typeof SignInService> {
-  const { people, grants, tokens, hashKeys, limits, audit, changes, clock, metrics } = parts;
+  const { people, grants, tokens, hashKeys, limits, audit, changes, metrics } = parts;
   const [currentKey] = hashKeys;
   if (currentKey === undefined) throw new TypeError('Tokens of sessions need at least one key.');
   const refreshes = metrics.counter({
@@ -48,11 +47,11 @@ export function signInHandlers(parts: SignInParts): Handlers<typeof SignInServic
     return { texts, stored: { generation, hash, expiresAtMs: nowMs + limits.accessTokenMs } };
   };
   const tokensOf = (texts: ReturnType<typeof sessionTexts>, rotatedAtMs: number, { email }: Person) => {
-    const leftMs = rotatedAtMs + limits.accessTokenMs - clock.nowMs();
+    const leftMs = rotatedAtMs + limits.accessTokenMs - epochMs();
     return { ...texts, expiresInSeconds: Math.max(1, Math.floor(leftMs / 1_000)), email };
   };
   const end = async (session: PersonSession, action: SessionStep['action'], address = '') => {
-    const [ended] = await people.endSessions(session.person_id, session.session_id, clock.nowMs());
+    const [ended] = await people.endSessions(session.person_id, session.session_id, epochMs());
     changes.announce();
     if (ended !== undefined)
       await audit.note({ action, session, person: await people.find(session.person_id), address });
@@ -61,7 +60,7 @@ export function signInHandlers(parts: SignInParts): Handlers<typeof SignInServic
 
   return {
     async beginDeviceGrant({ surface, client, address }) {
-      const [deviceCode, userCode, nowMs] = [randomBytes(32).toString('base64url'), createUserCode(), clock.nowMs()];
+      const [deviceCode, userCode, nowMs] = [randomBytes(32).toString('base64url'), createUserCode(), epochMs()];
       const hash = (text: string) => hashWith(currentKey, tokenSha256(text)).hash;
       const codes = { device_code_hash: hash(deviceCode), user_code_hash: hash(normalUserCode(userCode)) };
       const shown = { surface: visible(surface, 100), client: visible(client, 200), address: visible(address, 100) };
@@ -70,7 +69,7 @@ export function signInHandlers(parts: SignInParts): Handlers<typeof SignInServic
     },
 
     async redeemDeviceCode({ deviceCode, client, address }) {
-      const nowMs = clock.nowMs();
+      const nowMs = epochMs();
       const grant = await grants.poll(hashesOf(deviceCode), nowMs);
       const problem = (value: GrantProblem) => ({ result: { case: 'problem', value } as const });
       if (grant === undefined || grant.state === 'used') return problem(GrantProblem.EXPIRED_TOKEN);
@@ -104,7 +103,7 @@ export function signInHandlers(parts: SignInParts): Handlers<typeof SignInServic
       const shown = { client: visible(client, 200), address: visible(address, 100) };
       // Another client may rotate the session between reading and writing.
       for (let { session, person } = found, tries = 0; tries < 3; tries++) {
-        const nowMs = clock.nowMs();
+        const nowMs = epochMs();
         if (!isOpen(session, person, limits, nowMs)) return refused('refused');
         const age = session.generation - presented.generation;
         const key = hashKeys.find(({ id }) => id === session.hash_key_id);
