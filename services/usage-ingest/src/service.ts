@@ -1,7 +1,6 @@
 import type { Environment } from '@gateway/config';
 import { createDatabaseProbe, type GatewayDatabase } from '@gateway/database';
 import type { Service, ServiceRuntime } from '@gateway/lifecycle';
-import { type Clock, systemClock } from '@gateway/time';
 import { readUsageIngestProcessConfig, type UsageIngestConfig } from './config.ts';
 import type { NatsUsageConsumer } from './consumer/nats-usage-consumer.ts';
 import { createIngestMetrics } from './metrics.ts';
@@ -27,11 +26,10 @@ export function createUsageIngestService(
   { batchEvents, retentionDays, logRetentionDays }: UsageIngestConfig,
   { database, consumer }: UsageIngestPeers,
   runtime: ServiceRuntime,
-  { clock = systemClock }: { readonly clock?: Clock } = {},
 ): Service {
   const stopping = new AbortController();
   const { signal } = stopping;
-  const parts = { clock, signal, logger: runtime.logger, metrics: createIngestMetrics(runtime.metrics) };
+  const parts = { signal, logger: runtime.logger, metrics: createIngestMetrics(runtime.metrics) };
   const ledger = new UsageLedger(database);
   const writer = new LedgerWriter({ ...parts, ledger, batchEvents });
   const databaseProblem = createDatabaseProbe(database);

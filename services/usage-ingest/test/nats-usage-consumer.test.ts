@@ -6,7 +6,6 @@ import type { UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { createTestDatabase, freePort, startNats, startNatsCluster, testBackends } from '@gateway/testkit';
 import { roomMs } from '@gateway/testkit/room';
-import { systemClock } from '@gateway/time';
 import { connectNats, directSubject, ensureUsageStream, toUsageMessages, UsagePublisher } from '@gateway/usage-stream';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -356,7 +355,6 @@ async function openMigrated(stack: AsyncDisposableStack): Promise<GatewayDatabas
 function sinkOf(database: GatewayDatabase): UsageSink {
   const recorder = new LedgerWriter({
     ledger: new UsageLedger(database),
-    clock: systemClock,
     metrics,
     logger,
     batchEvents: 50,

@@ -6,7 +6,7 @@ import { UsageIngestService } from '@gateway/proto/usage/v1/usage_service_pb.js'
 import { directClientOf } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { createTestDatabase } from '@gateway/testkit';
-import { ManualClock } from '@gateway/time';
+import { ManualTime } from '@gateway/time/simulated';
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
@@ -118,6 +118,7 @@ describe.each(testDatabases)('recording usage in $name', ({ open }) => {
   });
 
   it('puts an event that cannot be stored aside, once, and stores the others', async () => {
+    using _ = new ManualTime(1_000);
     await using opened = await open();
     const bad = usageEvent({ localDay: 'tomorrow' });
     expect(await record(opened.database, usageEvent(), bad, usageEvent())).toBe(2);
@@ -198,9 +199,6 @@ function record(database: GatewayDatabase, ...events: ReturnType<typeof usageEve
     { batchEvents: 3, retentionDays: 90, logRetentionDays: 7 },
     { database },
     runtime,
-    {
-      clock: new ManualClock(1_000),
-    },
   );
   return directClientOf(service.routes, UsageIngestService)
     .record({ events })

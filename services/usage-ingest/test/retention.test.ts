@@ -3,9 +3,9 @@ import { testDatabases } from '@gateway/database/testing';
 import { UsageIngestService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { directClientOf } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
-import { ManualClock } from '@gateway/time';
+import { ManualTime } from '@gateway/time/simulated';
 import { sql } from 'kysely';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { createIngestMetrics } from '../src/metrics.ts';
 import { tendDaysOnce } from '../src/retention/tend-days.ts';
 import { createUsageIngestService } from '../src/service.ts';
@@ -37,7 +37,7 @@ describe.each(testDatabases)('retention in $name', ({ open }) => {
     await using world = await openWorld(await open(), 31);
     await world.record(usageEvent({ localDay: '2026-10-20' }));
     await world.tend();
-    world.clock.setMs(Date.parse('2026-11-20T23:30:00Z'));
+    world.time.setMs(Date.parse('2026-11-20T23:30:00Z'));
     await world.tend();
     expect(await eventDays(world.database)).toEqual([]);
   });
@@ -138,21 +138,21 @@ async function openPostgres() {
 async function openWorld(opened: AsyncDisposable & { readonly database: GatewayDatabase }, retentionDays: number) {
   const { database } = opened;
   const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
-  const clock = new ManualClock(nowMs);
+  const time = new ManualTime(nowMs);
+  onTestFinished(() => time[Symbol.dispose]());
   const service = createUsageIngestService(
     { batchEvents: 50, retentionDays, logRetentionDays: 7 },
     { database },
     runtime,
-    { clock },
   );
   const metrics = createIngestMetrics(runtime.metrics);
   const days = eventDaysOf(database);
   const client = directClientOf(service.routes, UsageIngestService);
   return {
     database,
-    clock,
+    time,
     record: async (...list: ReturnType<typeof usageEvent>[]) => (await client.record({ events: list })).recorded,
-    tend: () => tendDaysOnce({ days, clock, metrics, logger: runtime.logger, retentionDays, signal }),
+    tend: () => tendDaysOnce({ days, metrics, logger: runtime.logger, retentionDays, signal }),
     async metric(name: string, result?: string) {
       const { values = [] } = (await runtime.metrics.registry.getSingleMetric(name)?.get()) ?? {};
       return values.find(({ labels }) => result === undefined || labels.result === result)?.value;

@@ -18,7 +18,6 @@ import { UsageLedger } from '../src/store/usage-ledger.ts';
 import { usageEvent } from './usage-fixtures.ts';
 
 const logger = createLogger('test', 'silent');
-const nowMs = Date.parse('2026-11-20T10:00:30Z');
 
 describe('the traces of requests on their way into the ledger', () => {
   it('have the batch, which is linked with each, and the row of each', async () => {
@@ -126,7 +125,6 @@ async function openWorld() {
   const ingestMetrics = createIngestMetrics(metrics);
   const recorder = new LedgerWriter({
     ledger: new UsageLedger(database),
-    clock: { nowMs: () => nowMs },
     metrics: ingestMetrics,
     logger,
     batchEvents: 50,

@@ -1,7 +1,6 @@
 import type { Environment } from '@gateway/config';
 import { createDatabaseProbe } from '@gateway/database';
 import type { Service, ServiceRuntime } from '@gateway/lifecycle';
-import { type Clock, systemClock } from '@gateway/time';
 import { readUsageQueryProcessConfig, type UsageQueryConfig } from './config.ts';
 import { RequestFeed } from './request-log/request-feed.ts';
 import { usageQueryRoutes } from './routes.ts';
@@ -15,7 +14,7 @@ export function createUsageQueryService(
   { waitMs }: UsageQueryConfig,
   { database, progress }: UsageQueryPeers,
   { logger, metrics }: ServiceRuntime,
-  { clock = systemClock, watchPollMs }: { readonly clock?: Clock; readonly watchPollMs?: number } = {},
+  { watchPollMs }: { readonly watchPollMs?: number } = {},
 ): Service {
   const late = metrics.counter({
     name: 'gateway_usage_late_answers_total',
@@ -27,7 +26,7 @@ export function createUsageQueryService(
   };
   const feed = new RequestFeed(database, logger, watchPollMs);
   return {
-    routes: usageQueryRoutes({ database, clock, waitMs, onLate, progress }, feed),
+    routes: usageQueryRoutes({ database, waitMs, onLate, progress }, feed),
     start: async () => undefined,
     notReady: createDatabaseProbe(database),
     drain: async () => feed.stop(),

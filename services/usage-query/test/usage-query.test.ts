@@ -10,13 +10,18 @@ import { testDatabases } from '@gateway/database/testing';
 import { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { directClientOf } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
-import { ManualClock } from '@gateway/time';
+import { ManualTime } from '@gateway/time/simulated';
 import type { Insertable } from 'kysely';
-import { describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { firstIdAt } from '../src/request-log/request-id.ts';
 import { createUsageQueryService, type UsageQueryPeers } from '../src/service.ts';
 
 const nowMs = Date.parse('2026-11-20T10:00:00Z');
+let time: ManualTime;
+beforeEach(() => {
+  time = new ManualTime(nowMs);
+});
+afterEach(() => time[Symbol.dispose]());
 
 describe.each(testDatabases)('usage in $name', ({ open }) => {
   it('is what the token used today and in the last seven local days', async () => {
@@ -188,8 +193,7 @@ describe.each(testDatabases)('usage in $name', ({ open }) => {
   it('is typical of a model if 95 of 100 answers of the day before have no more output', async () => {
     await using opened = await open();
     const { database } = opened;
-    const clock = new ManualClock(nowMs);
-    const client = clientOf(database, 2_000, {}, clock);
+    const client = clientOf(database);
     const yesterday = { local_day: '2026-11-19' };
     for (let output_tokens = 1; output_tokens <= 100; output_tokens += 1) {
       await addRequest(database, {
@@ -210,9 +214,9 @@ describe.each(testDatabases)('usage in $name', ({ open }) => {
     // Read once an hour, and again when another day is the last full one.
     await addRequest(database, { ...yesterday, request_id: 'late', model: 'late', output_tokens: 8, input_tokens: 4 });
     expect(await typical()).toHaveLength(2);
-    clock.advanceMs(3_600_000);
+    time.advanceMs(3_600_000);
     expect(await typical()).toEqual(['gpt-5.5 95 994', 'late 8 4', 'rare 7 3']);
-    clock.advanceMs(86_400_000);
+    time.advanceMs(86_400_000);
     expect(await typical()).toEqual(['gpt-5.5 9999 5']);
   });
 
@@ -233,14 +237,9 @@ function idAt(ms: number, index = 0): string {
   return `${firstIdAt(ms)}-7000-8000-${String(index).padStart(12, '0')}`;
 }
 
-function clientOf(
-  database: GatewayDatabase,
-  waitMs = 2_000,
-  peers: Pick<UsageQueryPeers, 'progress'> = {},
-  clock = new ManualClock(nowMs),
-) {
+function clientOf(database: GatewayDatabase, waitMs = 2_000, peers: Pick<UsageQueryPeers, 'progress'> = {}) {
   const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
-  const service = createUsageQueryService({ waitMs }, { database, ...peers }, runtime, { clock });
+  const service = createUsageQueryService({ waitMs }, { database, ...peers }, runtime);
   return directClientOf(service.routes, UsageQueryService);
 }
 

@@ -7,6 +7,7 @@ import { RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { createLogger, inSpan, Metrics, SpanKind, startTracing } from '@gateway/telemetry';
 import { OtlpReceiver } from '@gateway/telemetry/testing';
+import { ManualTime } from '@gateway/time/simulated';
 import { sql } from 'kysely';
 import { describe, expect, it, vi } from 'vitest';
 import { usageEvent } from '../../test/usage-fixtures.ts';
@@ -48,6 +49,7 @@ describe('writing to the ledger', () => {
   });
 
   it('puts bytes aside that cannot be parsed, once, with the reason and a note in the log', async () => {
+    using _ = new ManualTime(nowMs);
     await using world = await openWorld();
     for (const reason of ['not a message', 'again']) await world.writer.bury(Buffer.from('abc'), reason);
     expect(await world.letters()).toEqual([
@@ -153,6 +155,7 @@ describe('the trace of a request on its way into the ledger', () => {
   });
 
   it('leads to the age of its event when it is recorded, which counts once', async () => {
+    using _ = new ManualTime(nowMs);
     await using world = await openWorld();
     await using _receiver = await world.trace();
     const late = usageEvent({ endedAt: timestampFromMs(nowMs - 20_000), traceparent: traceparent() });
@@ -193,7 +196,6 @@ async function openWorld() {
     ...{ database, metrics, ledger, errors },
     writer: new LedgerWriter({
       ...{ ledger, logger, batchEvents: 3 },
-      clock: { nowMs: () => nowMs },
       metrics: createIngestMetrics(metrics),
     }),
     /** The ids of all events and log entries that the ledger was asked to store together. */

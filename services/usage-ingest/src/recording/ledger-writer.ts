@@ -5,14 +5,13 @@ import { type DeadLettersTable, isRefusedData } from '@gateway/database';
 import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { activeSpan, failSpan, type Logger, type Span, startSpan } from '@gateway/telemetry';
-import type { Clock } from '@gateway/time';
+import { epochMs } from '@gateway/time';
 import type { IngestMetrics } from '../metrics.ts';
 import type { UsageLedger } from '../store/usage-ledger.ts';
 import { type LedgerEntry, type RecordedBatch, readEvent } from './ledger-entry.ts';
 
 interface LedgerWriterParts {
   readonly ledger: UsageLedger;
-  readonly clock: Clock;
   readonly metrics: IngestMetrics;
   readonly logger: Logger;
   /** The maximum number of entries in one transaction. */
@@ -65,8 +64,8 @@ export class LedgerWriter {
 
   /** Keeps bytes that can't be parsed, for inspection. */
   async bury(payload: Uint8Array, reason: string): Promise<void> {
-    const { ledger, clock, metrics, logger } = this.#parts;
-    const letter = toDeadLetter(payload, reason, clock.nowMs());
+    const { ledger, metrics, logger } = this.#parts;
+    const letter = toDeadLetter(payload, reason, epochMs());
     await ledger.addDeadLetter(letter);
     metrics.events.inc({ result: 'dead_letter' });
     logger.error({ dead_letter_id: letter.dead_letter_id, reason }, 'usage cannot be recorded: moved to dead_letters');
@@ -110,8 +109,8 @@ export class LedgerWriter {
   /** An older edge does not report when the request ended. */
   #observeAge({ endedAt, traceparent }: UsageRecorded): void {
     if (endedAt === undefined) return;
-    const { clock, metrics } = this.#parts;
-    metrics.eventAges.observe({}, Math.max(0, clock.nowMs() - timestampMs(endedAt)) / 1_000, traceparent);
+    const { metrics } = this.#parts;
+    metrics.eventAges.observe({}, Math.max(0, epochMs() - timestampMs(endedAt)) / 1_000, traceparent);
   }
 
   async #buryEvent(event: UsageRecorded, reason: string): Promise<void> {

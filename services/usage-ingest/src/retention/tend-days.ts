@@ -1,11 +1,10 @@
 import type { EventDays } from '@gateway/database';
 import type { Logger } from '@gateway/telemetry';
-import { addLocalDays, type Clock, localDayOf, sleep } from '@gateway/time';
+import { addLocalDays, epochMs, localDayOf, sleep } from '@gateway/time';
 import type { IngestMetrics } from '../metrics.ts';
 
 export interface DaysToTend {
   readonly days: EventDays;
-  readonly clock: Clock;
   readonly metrics: IngestMetrics;
   readonly logger: Logger;
   /** How many days before today keep their events; 0: all. */
@@ -38,8 +37,8 @@ export async function tendDays(parts: DaysToTend): Promise<void> {
   }
 }
 
-export async function tendDaysOnce({ days, clock, metrics, logger, retentionDays, signal }: DaysToTend): Promise<void> {
-  const today = localDayOf(clock.nowMs());
+export async function tendDaysOnce({ days, metrics, logger, retentionDays, signal }: DaysToTend): Promise<void> {
+  const today = localDayOf(epochMs());
   await days.open(Array.from({ length: daysAhead + 1 }, (_, ahead) => addLocalDays(today, ahead)));
   if (retentionDays === 0) return;
   const removed = await days.removeBefore(addLocalDays(today, -retentionDays), signal);

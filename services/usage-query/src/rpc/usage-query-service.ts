@@ -2,7 +2,7 @@ import { countedColumns, countsOf, type GatewayDatabase } from '@gateway/databas
 import { GatewayError } from '@gateway/errors';
 import type { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import type { Handlers } from '@gateway/rpc';
-import type { Clock } from '@gateway/time';
+import { epochMs } from '@gateway/time';
 import type { LedgerProgress } from '@gateway/usage-stream';
 import { sql } from 'kysely';
 import { daysOfPeriods, usagePeriods } from '../periods/usage-periods.ts';
@@ -12,7 +12,6 @@ import { TypicalOutput } from '../totals/typical-output.ts';
 
 export interface UsageQueryParts {
   readonly database: GatewayDatabase;
-  readonly clock: Clock;
   /** How long to wait for the ledger. */
   readonly waitMs: number;
   /** Absent when usage is written directly to the ledger. */
@@ -21,8 +20,8 @@ export interface UsageQueryParts {
 }
 
 export function usageQueryHandlers(parts: UsageQueryParts): Handlers<typeof UsageQueryService> {
-  const { database, clock, waitMs, progress, onLate } = parts;
-  const typicalOutput = new TypicalOutput(database, clock);
+  const { database, waitMs, progress, onLate } = parts;
+  const typicalOutput = new TypicalOutput(database);
   return {
     /**
      * Usage of one token today and in the last seven local days, including all requests that ended
@@ -32,7 +31,7 @@ export function usageQueryHandlers(parts: UsageQueryParts): Handlers<typeof Usag
       requireId('token_id', tokenId);
       // When the ledger lags, incomplete usage is better than none.
       await progress?.untilRecorded(waitMs).catch(onLate);
-      const nowMs = clock.nowMs();
+      const nowMs = epochMs();
       const { first, today } = daysOfPeriods(nowMs);
       const rows = await database
         .selectFrom('usage_daily')

@@ -1,5 +1,5 @@
 import type { GatewayDatabase } from '@gateway/database';
-import { addLocalDays, type Clock, isWithin, type LocalDay, localDayOf } from '@gateway/time';
+import { addLocalDays, epochMs, isWithin, type LocalDay, localDayOf } from '@gateway/time';
 import { sql } from 'kysely';
 
 interface ModelOutput {
@@ -31,16 +31,14 @@ const share = 0.95;
  */
 export class TypicalOutput {
   readonly #database: GatewayDatabase;
-  readonly #clock: Clock;
   #last: Reading | undefined;
 
-  constructor(database: GatewayDatabase, clock: Clock) {
+  constructor(database: GatewayDatabase) {
     this.#database = database;
-    this.#clock = clock;
   }
 
   read(): Promise<readonly ModelOutput[]> {
-    const nowMs = this.#clock.nowMs();
+    const nowMs = epochMs();
     const day = addLocalDays(localDayOf(nowMs), -1);
     const last = this.#last;
     if (last !== undefined && last.day === day && isWithin(freshMs, last.readAtMs, nowMs)) return last.models;
