@@ -1,11 +1,10 @@
-import type { Clock } from '@gateway/time';
+import { epochMs } from '@gateway/time';
 import { LRUCache } from 'lru-cache';
 import { Counter } from './counter.ts';
 import { dayForgottenAtMs } from './decide.ts';
 import { type CounterName, counterName, type KnownTotal } from './limited-key.ts';
 
 export interface CountersOptions {
-  readonly clock: Clock;
   /** Beyond it the least recently used counters are forgotten. */
   readonly maxKeys: number;
   readonly maxPendingIds: number;
@@ -18,7 +17,7 @@ export class Counters {
 
   constructor(options: CountersOptions) {
     this.#options = options;
-    const time = { ttlResolution: 0, perf: { now: () => options.clock.nowMs() } };
+    const time = { ttlResolution: 0, perf: { now: epochMs } };
     // Bounded by size instead of `max`, because `max` allocates all memory up front.
     this.#counters = new LRUCache({ ...time, maxSize: options.maxKeys, sizeCalculation: () => 1 });
   }
@@ -35,7 +34,7 @@ export class Counters {
     const known = this.get(name);
     if (known !== undefined) return known;
     const counter = new Counter(this.#options.maxPendingIds);
-    const ttl = Math.max(1, dayForgottenAtMs(name.span.lastDay) - this.#options.clock.nowMs());
+    const ttl = Math.max(1, dayForgottenAtMs(name.span.lastDay) - epochMs());
     this.#counters.set(counterName(name), { name, counter }, { ttl });
     return counter;
   }

@@ -1,4 +1,4 @@
-import { ManualClock } from '@gateway/time';
+import { ManualTime } from '@gateway/time/simulated';
 import { describe, expect, it } from 'vitest';
 import { ExpiringAmounts, ExpiringAmountsByName } from './expiring-amounts.ts';
 
@@ -30,15 +30,15 @@ describe('amounts that expire', () => {
   });
 
   it('are kept by name, by one clock', () => {
-    const clock = new ManualClock(1_000);
-    const amounts = new ExpiringAmountsByName(clock, 10, ttlMs);
+    using time = new ManualTime(1_000);
+    const amounts = new ExpiringAmountsByName(10, ttlMs);
     amounts.set('k', 'a', 5);
     amounts.set('l', 'a', 7);
     amounts.delete('l', 'a');
     amounts.delete('unknown', 'a');
-    clock.advanceMs(99);
+    time.advanceMs(99);
     expect([amounts.open('k').sum, amounts.open('l').sum, amounts.open('unknown').sum]).toEqual([5, 0, 0]);
-    clock.advanceMs(1);
+    time.advanceMs(1);
     expect(amounts.open('k').sum).toBe(0);
   });
 });

@@ -1,4 +1,4 @@
-import type { Clock } from '@gateway/time';
+import { epochMs } from '@gateway/time';
 import { LRUCache } from 'lru-cache';
 
 /**
@@ -58,27 +58,26 @@ export class ExpiringAmounts {
 
 /** Amounts of many names, bounded in memory: beyond it the least recently used are forgotten. */
 export class ExpiringAmountsByName {
-  readonly #clock: Clock;
   readonly #ttlMs: number;
   readonly #amounts: LRUCache<string, ExpiringAmounts>;
 
-  constructor(clock: Clock, maxSize: number, ttlMs: number) {
-    this.#clock = clock;
+  constructor(maxSize: number, ttlMs: number) {
     this.#ttlMs = ttlMs;
-    const time = { ttl: ttlMs, ttlResolution: 0, perf: { now: () => clock.nowMs() } };
+    const time = { ttl: ttlMs, ttlResolution: 0, perf: { now: epochMs } };
     this.#amounts = new LRUCache({ ...time, maxSize, sizeCalculation: () => 1 });
   }
 
   /** Those of a name, without expired ones. They are not kept yet if there are none. */
-  open(name: string): ExpiringAmounts {
+  open(name: string, nowMs = epochMs()): ExpiringAmounts {
     const amounts = this.#amounts.get(name) ?? new ExpiringAmounts(this.#ttlMs);
-    amounts.advance(this.#clock.nowMs());
+    amounts.advance(nowMs);
     return amounts;
   }
 
   set(name: string, requestId: string, amount: number): void {
-    const amounts = this.open(name);
-    amounts.set(requestId, amount, this.#clock.nowMs());
+    const nowMs = epochMs();
+    const amounts = this.open(name, nowMs);
+    amounts.set(requestId, amount, nowMs);
     this.#amounts.set(name, amounts);
   }
 

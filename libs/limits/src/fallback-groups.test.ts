@@ -1,6 +1,6 @@
 import { BudgetPeriod, CostKind, LimitName } from '@gateway/proto/limiter/v1/limit_pb.js';
-import { ManualClock } from '@gateway/time';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { ManualTime } from '@gateway/time/simulated';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Check } from './decide.ts';
 import { FallbackLimits } from './fallback-limits.ts';
 import { MemoryLimitStore } from './memory-limit-store.ts';
@@ -19,8 +19,9 @@ const group = {
 
 /** Replicas of one remote that is in memory, and that each of them can lose. */
 async function replicasOf(count: number) {
-  const clock = new ManualClock(at);
-  const remote = new MemoryLimitStore({ clock, maxKeys: 1_000 });
+  const time = new ManualTime(at);
+  onTestFinished(() => time[Symbol.dispose]());
+  const remote = new MemoryLimitStore({ maxKeys: 1_000 });
   const away = new Set<number>();
   const open = async (position: number) => {
     const unlessAway =
@@ -41,7 +42,7 @@ async function replicasOf(count: number) {
           return { replicas: count, position };
         }),
       },
-      ...{ group: 'test', clock, failureMode: 'local', localMaxMs: Infinity, leastReplicas: 1 },
+      ...{ group: 'test', failureMode: 'local', localMaxMs: Infinity, leastReplicas: 1 },
       ...{ maxKeys: 1_000, maxKept: 1_000, probeEveryMs: 50, mayForget: false, isOutage: () => true },
       events: { away: ignore, back: ignore, decidedAlone: ignore },
     });
@@ -85,7 +86,7 @@ async function replicasOf(count: number) {
     away.clear();
     await vi.advanceTimersByTimeAsync(100);
   };
-  return { clock, replicas, admit, settle, reserve, read, goAway, comeBack };
+  return { time, replicas, admit, settle, reserve, read, goAway, comeBack };
 }
 
 describe('a group whose replicas lose the remote', () => {
@@ -140,18 +141,18 @@ describe('a group whose replicas lose the remote', () => {
   });
 
   it('keeps what is renewed meanwhile, and gives the rest back after 15 seconds', async () => {
-    const { clock, replicas, admit, goAway } = await replicasOf(2);
+    const { time, replicas, admit, goAway } = await replicasOf(2);
     const [kept, lost] = [await admit(0), await admit(0)];
     goAway(0);
-    clock.advanceMs(14_999);
+    time.advanceMs(14_999);
     expect(await admit(0)).toBe(LimitName.CONCURRENCY);
     await replicas[0]?.renew([{ key: 'k', groupKey: 'g', requestId: `${kept}`, inKey: false, inGroup: true }]);
-    clock.advanceMs(1);
+    time.advanceMs(1);
     expect(lost).toBe('r2');
     expect(await admit(0)).toBe('r4');
     expect(await admit(0)).toBe(LimitName.GROUP_REQUESTS_PER_MINUTE);
     for (let n = 0; n < 5; n++) {
-      clock.advanceMs(14_000);
+      time.advanceMs(14_000);
       await replicas[0]?.renew([{ key: 'k', groupKey: 'g', requestId: `${kept}`, inKey: false, inGroup: true }]);
     }
     // The slots are free again, and one of the two places.
@@ -160,11 +161,11 @@ describe('a group whose replicas lose the remote', () => {
   });
 
   it('renews at the remote while that answers', async () => {
-    const { clock, replicas, admit, read } = await replicasOf(1);
+    const { time, replicas, admit, read } = await replicasOf(1);
     const requestId = `${await admit(0)}`;
-    clock.advanceMs(14_000);
+    time.advanceMs(14_000);
     await replicas[0]?.renew([{ key: 'k', groupKey: 'g', requestId, inKey: false, inGroup: true }]);
-    clock.advanceMs(14_000);
+    time.advanceMs(14_000);
     expect((await read()).running).toBe(1);
   });
 

@@ -26,17 +26,17 @@ describe('a replica whose remote is away', () => {
   });
 
   it('admits the limit in any minute and says when the next slot frees', async () => {
-    const { clock, decide, goAway } = await setUp();
+    const { time, decide, goAway } = await setUp();
     goAway();
     expect((await decide(limits)).status?.requests).toMatchObject({ limit: 2, remaining: 1 });
-    clock.advanceMs(10_000);
+    time.advanceMs(10_000);
     expect((await decide(limits)).refusal).toBeUndefined();
     const refused = await decide(limits);
     expect(refused.refusal?.limit).toBe(LimitName.REQUESTS_PER_MINUTE);
     expect(retryAtMs(refused)).toBe(at + 60_000);
     const { emptyAt, resetsAt } = refused.status?.requests ?? {};
     expect([emptyAt, resetsAt].map((instant) => instant && timestampMs(instant))).toEqual([at + 70_000, at + 60_000]);
-    clock.setMs(at + 60_000);
+    time.setMs(at + 60_000);
     expect((await decide(limits)).refusal).toBeUndefined();
   });
 
@@ -56,15 +56,15 @@ describe('a replica whose remote is away', () => {
   });
 
   it('admits its share only, however often the remote was lost and came back without having heard of the others', async () => {
-    const { clock, state, decide, goAway, comeBack } = await setUp({ replicas: 2, position: 1 });
+    const { time, state, decide, goAway, comeBack } = await setUp({ replicas: 2, position: 1 });
     state.place = alone;
     for (let loss = 0; loss < 6; loss++) {
       goAway();
       await decide({ requestsPerMinute: 1_000 });
       await vi.advanceTimersByTimeAsync(10);
-      clock.advanceMs(1_000);
+      time.advanceMs(1_000);
       await comeBack();
-      clock.advanceMs(3_000);
+      time.advanceMs(3_000);
     }
     goAway();
     const asked = Array.from({ length: 70 }, () => decide({ requestsPerMinute: 60 }, { key: 'fresh' }));
@@ -90,14 +90,14 @@ describe('a replica whose remote is away', () => {
   });
 
   it('keeps to its share when it is back, until all others are, for two seconds at most', async () => {
-    const { clock, state, decide, goAway, comeBack } = await setUp({ replicas: 2, position: 0 });
+    const { time, state, decide, goAway, comeBack } = await setUp({ replicas: 2, position: 0 });
     const pass = async (ms: number) => {
-      clock.advanceMs(ms);
+      time.advanceMs(ms);
       await vi.advanceTimersByTimeAsync(ms);
     };
     /** Whether this replica asks the remote for more than its share. */
     const asksForMore = async () => {
-      const key = `key-${clock.nowMs()}`;
+      const key = `key-${time.nowMs}`;
       const asked = [1, 2].map(() => decide({ requestsPerMinute: 2 }, { key }));
       return (await Promise.all(asked)).every(({ refusal }) => refusal === undefined);
     };
@@ -143,10 +143,10 @@ describe('a replica whose remote is away', () => {
   });
 
   it('goes on from what the remote admitted through it', async () => {
-    const { clock, state, decide, goAway } = await setUp();
+    const { time, state, decide, goAway } = await setUp();
     state.answer = admitted(1, 100n);
     await decide(limits);
-    clock.advanceMs(10_000);
+    time.advanceMs(10_000);
     goAway();
     expect((await decide(limits)).status?.requests?.remaining).toBe(0);
     expect(retryAtMs(await decide(limits))).toBe(at + 60_000);
@@ -199,13 +199,13 @@ describe('a replica whose remote is away', () => {
   });
 
   it('begins the day budget anew at midnight', async () => {
-    const { clock, state, decide, settle, goAway } = await setUp();
+    const { time, state, decide, settle, goAway } = await setUp();
     state.answer = admitted(1, 0n);
     const budget = { tokensPerDay: 100n };
     await decide(budget);
     goAway();
     expect((await decide(budget)).refusal).toBeDefined();
-    clock.setMs(midnight);
+    time.setMs(midnight);
     expect(await decide(budget)).toMatchObject({ status: { localDay: '2026-11-21', tokens: { remaining: 100n } } });
     await settle('of yesterday', 100);
     expect((await decide(budget)).refusal).toBeUndefined();
@@ -233,14 +233,14 @@ describe('a replica whose remote is away', () => {
   });
 
   it('hands over what it admitted by itself, once, for a minute', async () => {
-    const { clock, state, decide, goAway, comeBack } = await setUp();
+    const { time, state, decide, goAway, comeBack } = await setUp();
     state.answer = admitted(1, 100n);
     await decide({ requestsPerMinute: 5 });
     goAway();
     await decide({ requestsPerMinute: 5 });
-    clock.advanceMs(30_000);
+    time.advanceMs(30_000);
     await decide({ requestsPerMinute: 5 });
-    clock.advanceMs(30_000);
+    time.advanceMs(30_000);
     await comeBack();
     expect(state.handedOver).toEqual([{ key: 'k', requestId: 'r3', ageMs: 30_000 }]);
     goAway();
@@ -250,10 +250,10 @@ describe('a replica whose remote is away', () => {
   });
 
   it('tells a remote that may have forgotten what it admitted, and goes on asking it', async () => {
-    const { limits, clock, state, decide, handedOver } = await setUp();
+    const { limits, time, state, decide, handedOver } = await setUp();
     state.answer = admitted(1, 100n);
     await decide({ requestsPerMinute: 5 });
-    clock.advanceMs(30_000);
+    time.advanceMs(30_000);
     await limits.remind();
     expect(handedOver.mock.calls).toEqual([[[{ key: 'k', requestId: 'r1', ageMs: 30_000 }]]]);
     expect((await decide({ requestsPerMinute: 5 })).status?.degraded).toBe(false);
@@ -286,7 +286,7 @@ describe('a replica whose remote is away', () => {
     const seen: unknown[] = [];
     const away = (thrown: unknown) => seen.push(thrown);
     const back = (...values: unknown[]) => seen.push(values);
-    const { limits: replica, state, clock } = open(alone, { events: { away, back, decidedAlone: () => undefined } });
+    const { limits: replica, state, time } = open(alone, { events: { away, back, decidedAlone: () => undefined } });
     const refused = new Error('connection refused');
     state.start = Promise.reject(refused);
     expect(replica.whenBack).toBeUndefined();
@@ -296,7 +296,7 @@ describe('a replica whose remote is away', () => {
     void replica.whenBack?.then(() => {
       isBack = true;
     });
-    clock.advanceMs(700);
+    time.advanceMs(700);
     await vi.advanceTimersByTimeAsync(50);
     expect([isBack, replica.isAway, replica.whenBack]).toEqual([true, false, undefined]);
     expect(seen).toEqual([refused, [700, 0]]);

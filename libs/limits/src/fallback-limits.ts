@@ -1,7 +1,7 @@
 import type { Refusal } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { RpcError } from '@gateway/rpc';
 import { outsideTraces } from '@gateway/telemetry';
-import { cancelTimer, startInterval, startTimer, type Timer } from '@gateway/time';
+import { cancelTimer, epochMs, startInterval, startTimer, type Timer } from '@gateway/time';
 import type { Check, Decision } from './decide.ts';
 import { type FallbackOptions, mayNotDecide } from './fallback-options.ts';
 import { Heartbeats } from './heartbeats.ts';
@@ -52,10 +52,10 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
   #isClosed = false;
 
   constructor(options: FallbackOptions<Remote>) {
-    const { remote, clock, maxKeys, maxKept } = options;
+    const { remote, maxKeys, maxKept } = options;
     this.#options = options;
     this.#heartbeats = new Heartbeats(options);
-    this.#own = new OwnAdmissions(clock, this.#heartbeats);
+    this.#own = new OwnAdmissions(this.#heartbeats);
     this.#keptSettles = new KeptSettles(options);
     this.remote = remote;
     const onAdmitted = (admission: Admission) => {
@@ -64,7 +64,7 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
     const onReturned = (slot: Admission) => {
       if (this.isAway) this.#own.giveBack(slot);
     };
-    this.local = new MemoryLimitStore({ clock, maxKeys, maxRecorded: maxKept, onAdmitted, onReturned });
+    this.local = new MemoryLimitStore({ maxKeys, maxRecorded: maxKept, onAdmitted, onReturned });
   }
 
   /** Connects. A remote that is not reachable yet is an outage: it is probed until it answers. */
@@ -134,7 +134,7 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
   heartbeat(beat: Heartbeat): Promise<ReplicaPlace | undefined> {
     const alone = async () => {
       this.#requirePlace();
-      const nowMs = this.#options.clock.nowMs();
+      const nowMs = epochMs();
       for (const { ageMs, ...admission } of beat.admissions) this.#own.keep({ ...admission, enteredMs: nowMs - ageMs });
       this.local.record(beat.admissions);
       return undefined;
@@ -223,13 +223,13 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
   }
 
   #isReturning(): boolean {
-    if (this.#partialReturn?.isOver(this.#options.clock.nowMs())) this.#partialReturn = undefined;
+    if (this.#partialReturn?.isOver(epochMs())) this.#partialReturn = undefined;
     return this.#partialReturn !== undefined;
   }
 
   #mayDecideAlone(): boolean {
-    const { failureMode, localMaxMs, clock } = this.#options;
-    return failureMode === 'local' && clock.nowMs() - (this.#outage?.sinceMs ?? 0) <= localMaxMs;
+    const { failureMode, localMaxMs } = this.#options;
+    return failureMode === 'local' && epochMs() - (this.#outage?.sinceMs ?? 0) <= localMaxMs;
   }
 
   #requireMayDecide(): ReplicaPlace {
@@ -278,17 +278,17 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
 
   /** Only a replica that has handed over everything sends one: so others know that it has. */
   async #beat(): Promise<void> {
-    const [askedAtMs, outage] = [this.#options.clock.nowMs(), this.#outage];
+    const [askedAtMs, outage] = [epochMs(), this.#outage];
     const place = await this.#heartbeats.beat(() => this.#outage === outage);
     if (place !== undefined && this.#partialReturn?.areAllBack(place, askedAtMs)) this.#partialReturn = undefined;
   }
 
   /** @throws whatever is not an outage. */
   #beginOutage(thrown: unknown): void {
-    const { clock, events, isOutage } = this.#options;
+    const { events, isOutage } = this.#options;
     if (!isOutage(thrown)) throw thrown;
     if (this.isAway) return;
-    this.#outage = { sinceMs: clock.nowMs(), over: Promise.withResolvers() };
+    this.#outage = { sinceMs: epochMs(), over: Promise.withResolvers() };
     this.#partialReturn = undefined;
     events.away(thrown);
     this.#planRecovery(0);
@@ -316,7 +316,7 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
 
   /** First while this replica still decides alone; then, while requests wait, what that added. */
   async #handOver(): Promise<void> {
-    const { clock, events, mayForget } = this.#options;
+    const { events, mayForget } = this.#options;
     if (this.#outage === undefined) return;
     const { sinceMs, over } = this.#outage;
     const first = await this.#own.handOver(mayForget ? this.local.admissions() : undefined);
@@ -326,7 +326,7 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
       const handedOver = first + (await rest);
       this.#outage = undefined;
       over.resolve();
-      events.back(clock.nowMs() - sinceMs, handedOver);
+      events.back(epochMs() - sinceMs, handedOver);
     } finally {
       this.#handingOver = undefined;
     }
@@ -334,10 +334,10 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
 
   /** Hands over the rest, then tells the other replicas. Returns how many admissions there were. */
   async #handOverRest(): Promise<number> {
-    const { clock, failureMode } = this.#options;
+    const { failureMode } = this.#options;
     const { replicas = 1 } = this.#heartbeats.place ?? {};
     const handedOver = await this.#own.handOver();
-    const sinceMs = clock.nowMs();
+    const sinceMs = epochMs();
     await this.#beat();
     // Replicas that decide nothing alone have nothing to hand over.
     if (replicas > 1 && failureMode === 'local') this.#partialReturn = new PartialReturn(replicas, sinceMs);

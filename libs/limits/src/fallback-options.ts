@@ -1,5 +1,4 @@
 import { type GatewayError, notNow } from '@gateway/errors';
-import type { Clock } from '@gateway/time';
 import type { Check } from './decide.ts';
 import type { RemoteLimits, Settlement } from './limit-store.ts';
 
@@ -7,7 +6,6 @@ export interface FallbackOptions<Remote extends RemoteLimits = RemoteLimits> {
   readonly remote: Remote;
   /** The replicas that share limits while the remote is away. */
   readonly group: string;
-  readonly clock: Clock;
   readonly events: FallbackEvents;
   /** What happens while the remote is away: decide alone, or fail. */
   readonly failureMode: 'local' | 'closed';

@@ -114,12 +114,12 @@ describe('a replica that waits for its remote', () => {
   });
 
   it('hands over what a caller admitted by itself with the age that it has by then', async () => {
-    const { limits, clock, state, decide, goAway, comeBack } = await setUp();
+    const { limits, time, state, decide, goAway, comeBack } = await setUp();
     goAway();
     await decide({ requestsPerMinute: 5 });
     const own = { key: 'k', requestId: 'own', ageMs: 10_000 };
     await limits.heartbeat({ group: 'callers', replicaId: 'c', admissions: [own] });
-    clock.advanceMs(5_000);
+    time.advanceMs(5_000);
     await comeBack();
     expect(state.handedOver).toContainEqual({ ...own, ageMs: 15_000 });
   });
@@ -160,14 +160,14 @@ describe('a replica that waits for its remote', () => {
 
     it('hands over the return of a slot that the remote gave', async () => {
       const opened = await setUp();
-      const { clock, limits, state, decide, goAway, comeBack } = opened;
+      const { time, limits, state, decide, goAway, comeBack } = opened;
       await seeBudget(opened);
       state.answer = admitted(1, 100n);
       await decide(terms, { requestId: 'r1' });
       goAway();
       await reserveAnother(limits);
       expect((await limits.reserve(refused))?.limit).toBe(LimitName.BUDGET);
-      clock.advanceMs(1_000);
+      time.advanceMs(1_000);
       await comeBack();
       expect(state.handedOver).toEqual([{ key: 'k', requestId: 'r1', ageMs: 1_000, isReturned: true }]);
     });

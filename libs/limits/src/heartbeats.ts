@@ -1,4 +1,4 @@
-import { randomId } from '@gateway/time';
+import { epochMs, randomId } from '@gateway/time';
 import type { FallbackOptions } from './fallback-options.ts';
 import type { OwnAdmission } from './limit-store.ts';
 import { LastKnownPlace, type ReplicaPlace } from './replica-share.ts';
@@ -8,13 +8,13 @@ import { LastKnownPlace, type ReplicaPlace } from './replica-share.ts';
  * return.
  */
 export class Heartbeats {
-  readonly #options: Pick<FallbackOptions, 'remote' | 'clock' | 'group'>;
+  readonly #options: Pick<FallbackOptions, 'remote' | 'group'>;
   readonly #replicaId = randomId();
   readonly #place = new LastKnownPlace();
   /** Lets the remote tell a current heartbeat from one that was delayed by an outage. */
   #lastAnsweredAtMs: number | undefined;
 
-  constructor(options: Pick<FallbackOptions, 'remote' | 'clock' | 'group'>) {
+  constructor(options: Pick<FallbackOptions, 'remote' | 'group'>) {
     this.#options = options;
   }
 
@@ -28,13 +28,13 @@ export class Heartbeats {
    * out of date.
    */
   async beat(isOfNow: () => boolean): Promise<ReplicaPlace | undefined> {
-    const { clock, group } = this.#options;
+    const { group } = this.#options;
     let place: ReplicaPlace | undefined;
     try {
       const answered = await this.#touch(group, []);
       if (isOfNow()) place = answered;
     } finally {
-      this.#place.note(place, clock.nowMs());
+      this.#place.note(place, epochMs());
     }
     return place;
   }
@@ -44,12 +44,12 @@ export class Heartbeats {
    * whether the remote is reachable.
    */
   async tell(admissions: readonly OwnAdmission[]): Promise<void> {
-    const { clock, group } = this.#options;
+    const { group } = this.#options;
     try {
       await this.#touch(`${group}:returning`, admissions);
     } finally {
       // What is known about the other replicas must not expire in the meantime.
-      this.#place.note(undefined, clock.nowMs());
+      this.#place.note(undefined, epochMs());
     }
   }
 

@@ -1,11 +1,17 @@
 import { BudgetPeriod, CostKind, LimitName } from '@gateway/proto/limiter/v1/limit_pb.js';
-import { ManualClock } from '@gateway/time';
+import { ManualTime } from '@gateway/time/simulated';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MemoryLimitStore } from './memory-limit-store.ts';
 import { budgetSpan, daySpan } from './span.ts';
 
 const noonMs = Date.parse('2026-11-20T11:00:00Z');
+
+let time: ManualTime;
+beforeEach(() => {
+  time = new ManualTime(noonMs);
+});
+afterEach(() => time[Symbol.dispose]());
 
 const request = (key: string, requestId = 'a') => ({
   key,
@@ -24,17 +30,16 @@ const counter = { key: 'key', span: daySpan('2026-11-20') };
 
 describe('the memory limit store', () => {
   it('forgets windows after a minute and days some hours after midnight', async () => {
-    const clock = new ManualClock(noonMs);
-    const store = new MemoryLimitStore({ clock, maxKeys: 1_000 });
+    const store = new MemoryLimitStore({ maxKeys: 1_000 });
     for (let n = 0; n < 100; n++) {
       await store.admit(request(`key-${n}`));
       await store.settle(settlement(`key-${n}`, 'a'));
     }
     expect(store.size).toBe(200);
-    clock.advanceMs(60_001);
+    time.advanceMs(60_001);
     await store.admit({ ...request('other'), requestId: '' });
     expect(store.size).toBe(100);
-    clock.advanceMs(24 * 3_600_000);
+    time.advanceMs(24 * 3_600_000);
     await store.admit({ ...request('other'), requestId: '' });
     expect(store.size).toBe(0);
   });
@@ -46,8 +51,8 @@ describe('the memory limit store', () => {
       fc.asyncProperty(perMinute, group, fc.array(fc.nat(99), { minLength: 1 }), async (limits, ofGroup, stepsMs) => {
         let atMs = noonMs;
         let reads = 0;
-        const clock = { nowMs: () => (atMs += stepsMs[reads++ % stepsMs.length] ?? 0) };
-        const store = new MemoryLimitStore({ clock, maxKeys: 10 });
+        vi.spyOn(time, 'nowMs', 'get').mockImplementation(() => (atMs += stepsMs[reads++ % stepsMs.length] ?? 0));
+        const store = new MemoryLimitStore({ maxKeys: 10 });
         for (let n = 0; n < 5; n++) {
           const check = { ...request('key', String(n)), limits };
           const asked = ofGroup === undefined ? check : { ...check, group: { key: 'group', limits: ofGroup } };
@@ -64,7 +69,7 @@ describe('the memory limit store', () => {
   });
 
   it('holds no more keys than it may, and lets the least recently used go', async () => {
-    const store = new MemoryLimitStore({ clock: new ManualClock(noonMs), maxKeys: 10 });
+    const store = new MemoryLimitStore({ maxKeys: 10 });
     for (let n = 0; n < 100; n++) {
       await store.admit(request('busy', String(n)));
       await store.admit(request(`key-${n}`));
@@ -76,7 +81,7 @@ describe('the memory limit store', () => {
   });
 
   it('remembers only so many settled requests', async () => {
-    const store = new MemoryLimitStore({ clock: new ManualClock(noonMs), maxKeys: 10, maxSettledIds: 3 });
+    const store = new MemoryLimitStore({ maxKeys: 10, maxSettledIds: 3 });
     for (const requestId of ['a', 'b', 'c']) await store.settle(settlement('key', requestId));
     expect(await store.settle(settlement('key', 'a'))).toMatchObject({ usedTokens: 3 });
     await store.settle(settlement('key', 'd'));
@@ -87,7 +92,7 @@ describe('the memory limit store', () => {
   it('announces each request that takes a slot here, and none that is repeated, refused, read or recorded', async () => {
     const announced: unknown[] = [];
     const onAdmitted = (admission: unknown) => announced.push(admission);
-    const store = new MemoryLimitStore({ clock: new ManualClock(noonMs), maxKeys: 10, onAdmitted });
+    const store = new MemoryLimitStore({ maxKeys: 10, onAdmitted });
     const two = (requestId: string) => ({ ...request('key', requestId), limits: { requestsPerMinute: 2 } });
     store.record([{ key: 'key', requestId: 'recorded', ageMs: 1_000 }]);
     for (const requestId of ['', 'a', 'a', 'refused']) await store.admit(two(requestId));
@@ -102,7 +107,7 @@ describe('the memory limit store', () => {
     const announced: unknown[] = [];
     const announce = (slot: unknown) => announced.push(slot);
     const listeners = { onAdmitted: announce, onReturned: announce };
-    const store = new MemoryLimitStore({ clock: new ManualClock(noonMs), maxKeys: 10, ...listeners });
+    const store = new MemoryLimitStore({ maxKeys: 10, ...listeners });
     const terms = { ...request('key'), group: { key: 'g', limits: { requestsPerMinute: 10 } } };
     await store.admit(terms);
     const ofBoth = (requestId: string) => [
@@ -126,7 +131,7 @@ describe('the memory limit store', () => {
   });
 
   it('gives a slot back, once, and only one that was taken', async () => {
-    const store = new MemoryLimitStore({ clock: new ManualClock(noonMs), maxKeys: 10 });
+    const store = new MemoryLimitStore({ maxKeys: 10 });
     const remaining = async () => (await store.admit(request('key', ''))).status?.requests?.remaining;
     store.release({ key: 'key', requestId: 'a' });
     for (const requestId of ['a', 'b', 'c']) await store.admit(request('key', requestId));
@@ -136,8 +141,7 @@ describe('the memory limit store', () => {
   });
 
   it('records as many admissions as it has room for, again and again', async () => {
-    const clock = new ManualClock(noonMs);
-    const store = new MemoryLimitStore({ clock, maxKeys: 10, maxRecorded: 3 });
+    const store = new MemoryLimitStore({ maxKeys: 10, maxRecorded: 3 });
     let requests = 0;
     const record = (count: number) =>
       store.record(
@@ -151,35 +155,33 @@ describe('the memory limit store', () => {
       store.release(store.admissions()[0] ?? expect.fail('nothing was recorded'));
       record(5);
       expect(store.admissions()).toHaveLength(3);
-      clock.advanceMs(60_000);
+      time.advanceMs(60_000);
       // Reads drop what has expired.
       for (const key of ['key-0', 'key-1']) await store.admit(request(key, ''));
     }
   });
 
   it('has room again for admissions of keys that were not asked for since, a minute and ten seconds later', () => {
-    const clock = new ManualClock(noonMs);
-    const store = new MemoryLimitStore({ clock, maxKeys: 10, maxRecorded: 1 });
+    const store = new MemoryLimitStore({ maxKeys: 10, maxRecorded: 1 });
     for (let n = 0; n < 5; n++) {
       store.record([{ key: `key-${n}`, requestId: 'r', ageMs: 0 }]);
       expect(store.admissions().map(({ key }) => key)).toEqual([`key-${n}`]);
-      clock.advanceMs(70_000);
+      time.advanceMs(70_000);
     }
   });
 
   it('drops what has expired also after its clock was set back', async () => {
-    const clock = new ManualClock(noonMs);
-    const store = new MemoryLimitStore({ clock, maxKeys: 10 });
+    const store = new MemoryLimitStore({ maxKeys: 10 });
     await store.admit(request('other', ''));
-    clock.advanceMs(-3_600_000);
+    time.advanceMs(-3_600_000);
     await store.admit(request('key'));
-    clock.advanceMs(60_001);
+    time.advanceMs(60_001);
     await store.admit(request('other', ''));
     expect(store.size).toBe(0);
   });
 
   it('takes a total as it is, whatever the day had before', async () => {
-    const store = new MemoryLimitStore({ clock: new ManualClock(noonMs), maxKeys: 10 });
+    const store = new MemoryLimitStore({ maxKeys: 10 });
     await store.settle({ ...settlement('key', 'a'), tokens: 30, hasLedger: true });
     store.setTotal(counter, 50);
     expect(await store.pendingIds(counter)).toEqual([]);
@@ -192,7 +194,7 @@ describe('the memory limit store', () => {
   });
 
   it('counts for a day that is long over', async () => {
-    const store = new MemoryLimitStore({ clock: new ManualClock(noonMs), maxKeys: 10 });
+    const store = new MemoryLimitStore({ maxKeys: 10 });
     const old = { ...settlement('key', 'a'), localDay: '2026-01-01' };
     expect(await store.settle(old)).toEqual({ usedTokens: 1, isLoaded: true });
   });
@@ -204,12 +206,11 @@ describe('the memory limit store', () => {
 
   it('lets an id take another slot a minute later, unless its request ended and could have had a place', async () => {
     const remaining = async (limits: { readonly concurrentRequests?: number }) => {
-      const clock = new ManualClock(noonMs);
-      const store = new MemoryLimitStore({ clock, maxKeys: 10 });
+      const store = new MemoryLimitStore({ maxKeys: 10 });
       const check = { ...request('key'), limits: { requestsPerMinute: 10, ...limits } };
       await store.admit(check);
       await store.settle({ ...check, localDay: day, tokens: 1, ended: true });
-      clock.advanceMs(60_000);
+      time.advanceMs(60_000);
       return (await store.admit(check)).status?.requests?.remaining;
     };
     expect([await remaining({}), await remaining({ concurrentRequests: 1 })]).toEqual([9, 10]);
@@ -229,13 +230,12 @@ describe('the memory limit store', () => {
   });
 
   it('knows no request of a key that it was not asked about', async () => {
-    const store = new MemoryLimitStore({ clock: new ManualClock(noonMs), maxKeys: 10 });
+    const store = new MemoryLimitStore({ maxKeys: 10 });
     expect(await store.pendingIds(counter)).toEqual([]);
   });
 
   const day = '2026-11-20';
-  const open = (more: { readonly maxPendingIds?: number } = {}) =>
-    new MemoryLimitStore({ clock: new ManualClock(noonMs), maxKeys: 10, ...more });
+  const open = (more: { readonly maxPendingIds?: number } = {}) => new MemoryLimitStore({ maxKeys: 10, ...more });
 
   it('needs no day total for a key without a day budget, though it has a ledger', async () => {
     const check = { ...request('key'), limits: { requestsPerMinute: 10 }, hasLedger: true };

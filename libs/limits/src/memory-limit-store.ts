@@ -1,5 +1,5 @@
 import { CostKind, type Refusal } from '@gateway/proto/limiter/v1/limit_pb.js';
-import { type Clock, type LocalDay, localDayOf } from '@gateway/time';
+import { epochMs, type LocalDay, localDayOf } from '@gateway/time';
 import { LRUCache } from 'lru-cache';
 import { Counters } from './counters.ts';
 import {
@@ -45,7 +45,6 @@ import { chargesOf, settledTotals } from './settled-charges.ts';
 import { budgetSpan, daySpan } from './span.ts';
 
 export interface MemoryLimitStoreOptions {
-  readonly clock: Clock;
   /**
    * How many windows, and how many counters, are kept. Beyond it the least recently used are reset.
    * The same holds for running requests and reservations.
@@ -88,7 +87,7 @@ export class MemoryLimitStore implements LimitStore {
   constructor(options: MemoryLimitStoreOptions) {
     const listeners = { onAdmitted: () => undefined, onReturned: () => undefined };
     this.#options = { maxSettledIds: 100_000, maxRecorded: Infinity, maxPendingIds, ...listeners, ...options };
-    const time = { ttlResolution: 0, perf: { now: () => options.clock.nowMs() } };
+    const time = { ttlResolution: 0, perf: { now: epochMs } };
     // Bounded by size instead of `max`, because `max` allocates all memory up front.
     const bounds = { ...time, maxSize: options.maxKeys, sizeCalculation: () => 1 };
     // The cache keeps an entry exactly as old as its `ttl`; here, as in Redis, it has expired.
@@ -96,8 +95,8 @@ export class MemoryLimitStore implements LimitStore {
     this.#settledIds = new LRUCache(ids);
     this.#endedIds = new LRUCache(ids);
     this.#counters = new Counters(this.#options);
-    this.#places = new ExpiringAmountsByName(options.clock, options.maxKeys, PLACE_MS);
-    this.#reserved = new ExpiringAmountsByName(options.clock, options.maxKeys, RESERVED_MS);
+    this.#places = new ExpiringAmountsByName(options.maxKeys, PLACE_MS);
+    this.#reserved = new ExpiringAmountsByName(options.maxKeys, RESERVED_MS);
     this.#windows = new MinuteWindows(this.#options);
   }
 
@@ -113,7 +112,7 @@ export class MemoryLimitStore implements LimitStore {
   /** Decides as `admit` promises. */
   protected decide(check: Check & Shared): Decision {
     this.#purge();
-    const clockMs = this.#options.clock.nowMs();
+    const clockMs = epochMs();
     return isPlain(check) ? this.#decideForKey(check, clockMs) : this.#decideForAll(check, clockMs);
   }
 
@@ -189,7 +188,7 @@ export class MemoryLimitStore implements LimitStore {
 
   async reserve(reservation: Reservation & Shared): Promise<Refusal | undefined> {
     const { requestId, localDay, costMicros, place, ...terms } = reservation;
-    const clockMs = this.#options.clock.nowMs();
+    const clockMs = epochMs();
     if (this.#hasEnded(terms, requestId)) return undefined;
     const subjects = subjectsOf(terms);
     for (const { key, groupKey, limits, ...ledger } of subjects) {
@@ -302,7 +301,7 @@ export class MemoryLimitStore implements LimitStore {
 
   async heartbeat({ group, replicaId, admissions, lastAnsweredAtMs }: Heartbeat): Promise<ReplicaPlace> {
     this.record(admissions);
-    return this.#replicas.note(group, replicaId, this.#options.clock.nowMs(), lastAnsweredAtMs);
+    return this.#replicas.note(group, replicaId, epochMs(), lastAnsweredAtMs);
   }
 
   /** Frees what a request holds, and remembers that it takes nothing any more. */
@@ -340,7 +339,7 @@ export class MemoryLimitStore implements LimitStore {
 
   /** Drops expired entries from time to time: those that are never read again would stay. */
   #purge(): void {
-    const nowMs = this.#options.clock.nowMs();
+    const nowMs = epochMs();
     if (Math.abs(nowMs - this.#purgedAtMs) < 10_000) return;
     this.#purgedAtMs = nowMs;
     for (const entries of [this.#windows, this.#counters, this.#places, this.#reserved]) entries.purgeStale();

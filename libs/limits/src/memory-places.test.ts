@@ -1,6 +1,6 @@
 import { BudgetPeriod, CostKind, LimitName } from '@gateway/proto/limiter/v1/limit_pb.js';
-import { ManualClock } from '@gateway/time';
-import { describe, expect, it } from 'vitest';
+import { ManualTime } from '@gateway/time/simulated';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Check } from './decide.ts';
 import type { KeyLimits } from './limited-key.ts';
 import { MemoryLimitStore } from './memory-limit-store.ts';
@@ -12,10 +12,11 @@ const budget = { amountMicros: 100n, period: BudgetPeriod.DAY };
 const money = { key: 'k', span: budgetSpan(BudgetPeriod.DAY, localDay) };
 
 function setUp() {
-  const clock = new ManualClock(noonMs);
+  const time = new ManualTime(noonMs);
+  onTestFinished(() => time[Symbol.dispose]());
   const announced: unknown[] = [];
   const announce = (slot: unknown) => announced.push(slot);
-  const store = new MemoryLimitStore({ clock, maxKeys: 20_000, onReturned: announce });
+  const store = new MemoryLimitStore({ maxKeys: 20_000, onReturned: announce });
   const admit = (requestId: string, limits: KeyLimits, group?: Check['group']) =>
     store.admit({ key: 'k', requestId, limits, costKind: CostKind.REQUEST_AND_TOKENS, group });
   const refusedBy = async (...asked: Parameters<typeof admit>) => (await admit(...asked)).refusal?.limit;
@@ -29,7 +30,7 @@ function setUp() {
     const { status, groupStatus } = await admit('', limits, group === undefined ? undefined : { key: group, limits });
     return [status, groupStatus].map((each) => each?.concurrency?.running);
   };
-  return { clock, store, announced, admit, refusedBy, reserve, settle, running };
+  return { time, store, announced, admit, refusedBy, reserve, settle, running };
 }
 
 describe('a request in memory', () => {
@@ -126,13 +127,13 @@ describe('a reservation in memory', () => {
 });
 
 it('a settled request is remembered for two minutes, also when the ledger has it meanwhile', async () => {
-  const { clock, store } = setUp();
+  const { time, store } = setUp();
   const settle = async () =>
     (await store.settle({ key: 'k', requestId: 'a', localDay, tokens: 5, hasLedger: true })).usedTokens;
   expect(await settle()).toBe(5);
-  clock.advanceMs(119_999);
+  time.advanceMs(119_999);
   await store.reload({ key: 'k', span: daySpan(localDay) }, { totalTokens: 5, includedIds: ['a'], missingIds: [] });
   expect(await settle()).toBe(5);
-  clock.advanceMs(1);
+  time.advanceMs(1);
   expect(await settle()).toBe(10);
 });

@@ -1,4 +1,4 @@
-import type { Clock } from '@gateway/time';
+import { epochMs } from '@gateway/time';
 import { LRUCache } from 'lru-cache';
 import { WINDOW_MS } from './decide.ts';
 import type { OwnAdmission } from './limit-store.ts';
@@ -6,7 +6,6 @@ import { keyNamed, type LimitedKey, nameOf } from './limited-key.ts';
 import { type Admission, MinuteWindow } from './minute-window.ts';
 
 export interface MinuteWindowsOptions {
-  readonly clock: Clock;
   /** Beyond it the least recently used windows are reset. */
   readonly maxKeys: number;
   /** How many admissions windows may hold before admissions of others are no longer recorded. */
@@ -28,7 +27,7 @@ export class MinuteWindows {
     this.#options = options;
     this.#windows = new LRUCache({
       ttlResolution: 0,
-      perf: { now: () => options.clock.nowMs() },
+      perf: { now: epochMs },
       // Bounded by size instead of `max`, because `max` allocates all memory up front.
       maxSize: options.maxKeys,
       sizeCalculation: () => 1,
@@ -59,7 +58,7 @@ export class MinuteWindows {
     const some = admissions.slice(0, Math.max(0, this.#options.maxRecorded - this.#admissions));
     for (const [name, ofKey] of Map.groupBy(some, nameOf)) {
       const window = this.#windows.get(name) ?? new MinuteWindow();
-      this.#change(window, () => window.record(ofKey, this.#options.clock.nowMs()));
+      this.#change(window, () => window.record(ofKey, epochMs()));
       this.#keep(name, window);
     }
   }
@@ -71,7 +70,7 @@ export class MinuteWindows {
 
   /** Returns the slot of a request that was refused after all, wherever it was admitted. */
   giveBack({ key, groupKey }: LimitedKey, requestId: string): void {
-    const enteredMs = this.#options.clock.nowMs();
+    const enteredMs = epochMs();
     const { window } = this.open({ key, groupKey }, enteredMs);
     this.#change(window, () => window.giveBack(requestId, enteredMs));
     this.#keep(nameOf({ key, groupKey }), window);
@@ -80,7 +79,7 @@ export class MinuteWindows {
 
   /** What was admitted in the last minute, here or elsewhere, and what was returned. */
   get admissions(): readonly Admission[] {
-    const clockMs = this.#options.clock.nowMs();
+    const clockMs = epochMs();
     return [...this.#windows].flatMap(([name, window]) =>
       [...window.entries, ...window.returned(clockMs)].map((entry) => ({ ...keyNamed(name), ...entry })),
     );
@@ -99,7 +98,7 @@ export class MinuteWindows {
 
   /** Keeps a window until its newest entry, which may be ahead of the clock, is a minute old. */
   #keep(name: string, window: MinuteWindow): void {
-    const clockMs = this.#options.clock.nowMs();
+    const clockMs = epochMs();
     const nowMs = this.#change(window, () => window.advance(clockMs));
     this.#windows.set(name, window, { ttl: nowMs - clockMs + WINDOW_MS });
   }

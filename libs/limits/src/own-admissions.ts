@@ -1,4 +1,4 @@
-import type { Clock } from '@gateway/time';
+import { epochMs } from '@gateway/time';
 import { WINDOW_MS } from './decide.ts';
 import type { Heartbeats } from './heartbeats.ts';
 import { slicesOf } from './limit-store.ts';
@@ -7,11 +7,9 @@ import type { Admission } from './minute-window.ts';
 /** What a replica admitted or returned while the remote was away, until the remote has it. */
 export class OwnAdmissions {
   #kept: Admission[] = [];
-  readonly #clock: Clock;
   readonly #heartbeats: Pick<Heartbeats, 'tell'>;
 
-  constructor(clock: Clock, heartbeats: Pick<Heartbeats, 'tell'>) {
-    this.#clock = clock;
+  constructor(heartbeats: Pick<Heartbeats, 'tell'>) {
     this.#heartbeats = heartbeats;
   }
 
@@ -28,7 +26,7 @@ export class OwnAdmissions {
 
   /** Forgets what has left the windows. */
   forgetOld(): void {
-    const oldestMs = this.#clock.nowMs() - WINDOW_MS;
+    const oldestMs = epochMs() - WINDOW_MS;
     this.#kept = this.#kept.filter(({ enteredMs }) => enteredMs > oldestMs);
   }
 
@@ -45,7 +43,7 @@ export class OwnAdmissions {
     const admissions = all ?? kept;
     try {
       for (const some of slicesOf(admissions)) {
-        const nowMs = this.#clock.nowMs();
+        const nowMs = epochMs();
         const ageOf = (enteredMs: number) => Math.max(0, nowMs - enteredMs);
         await this.#heartbeats.tell(
           some.map(({ enteredMs, ...admission }) => ({ ...admission, ageMs: ageOf(enteredMs) })),

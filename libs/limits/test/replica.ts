@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf';
 import { CostKind, LimitStatusSchema, type Refusal } from '@gateway/proto/limiter/v1/limit_pb.js';
-import { ManualClock } from '@gateway/time';
-import { vi } from 'vitest';
+import { ManualTime } from '@gateway/time/simulated';
+import { onTestFinished, vi } from 'vitest';
 import type { Check, Decision } from '../src/decide.ts';
 import { FallbackLimits } from '../src/fallback-limits.ts';
 import type { FallbackOptions } from '../src/fallback-options.ts';
@@ -25,7 +25,8 @@ export async function setUp(place: ReplicaPlace = alone, more: Parameters<typeof
 
 /** The same, not yet started. */
 export function open(place: ReplicaPlace = alone, more: Partial<Omit<FallbackOptions, 'remote'>> = {}) {
-  const clock = new ManualClock(at);
+  const time = new ManualTime(at);
+  onTestFinished(() => time[Symbol.dispose]());
   const state = {
     ...{ isAway: false, refusesSettles: false, start: Promise.resolve(), heartbeat: Promise.resolve() },
     ...{ place: place as ReplicaPlace | undefined, answer: undefined as Decision | undefined, used: 0 },
@@ -61,7 +62,6 @@ export function open(place: ReplicaPlace = alone, more: Partial<Omit<FallbackOpt
       },
     },
     group: 'test',
-    clock,
     events: { away: ignore, back: ignore, decidedAlone: ignore },
     failureMode: 'local',
     localMaxMs: Infinity,
@@ -87,7 +87,7 @@ export function open(place: ReplicaPlace = alone, more: Partial<Omit<FallbackOpt
     await vi.advanceTimersByTimeAsync(50);
   };
   const settle = (requestId: string, tokens: number) => limits.settle({ key: 'k', requestId, localDay: today, tokens });
-  return { clock, limits, state, settled, handedOver, decide, settle, goAway, comeBack };
+  return { time, limits, state, settled, handedOver, decide, settle, goAway, comeBack };
 }
 
 /** What the remote answers to a request that it admitted, with this much left of both limits. */

@@ -3,7 +3,6 @@ import type { Token } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import type { CostKind } from '@gateway/proto/limiter/v1/limit_pb.js';
 import type { GetUsageResponse } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import type { CallOptions } from '@gateway/rpc';
-import type { Clock } from '@gateway/time';
 import type { Admission, EdgeLimiter } from './admission/admit.ts';
 import type { PlaceQueue } from './admission/place-queue.ts';
 import type { RunningRequests } from './admission/running-requests.ts';
@@ -66,7 +65,6 @@ export interface EndpointPeers extends Pick<EdgeRouterPeers, 'broker' | 'adapter
   readonly patienceMs: number;
   /** The deadline of a call to a service; the answer may come later than its request waits. */
   readonly deadline: Pick<CallOptions, 'timeoutMs'>;
-  readonly clock: Clock;
   readonly limiter: EdgeLimiter;
   readonly running: RunningRequests;
   readonly places: PlaceQueue;

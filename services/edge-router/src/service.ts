@@ -8,7 +8,6 @@ import { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js'
 import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import { PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
-import { systemClock as clock } from '@gateway/time';
 import { outageTolerant } from './admission/outage-tolerant-limiter.ts';
 import { PlaceQueue } from './admission/place-queue.ts';
 import { RunningRequests } from './admission/running-requests.ts';
@@ -58,7 +57,7 @@ export async function createEdgeRouterService(
       memoryEvents: config.outboxMemoryEvents,
     }),
   );
-  const limiter = peers.limiter({ config, clock, events });
+  const limiter = peers.limiter({ config, events });
   stack.defer(() => limiter[Symbol.asyncDispose]?.());
   const running = stack.use(new RunningRequests(limiter));
   const places = new PlaceQueue(config.placeQueueMs);
@@ -66,12 +65,11 @@ export async function createEdgeRouterService(
   const leases = stack.use(new Leases({ broker: peers.broker, deadline, events }));
   const tokens = new TokenCache({
     resolve: async (tokenSha256) => (await peers.identity.resolve({ tokenSha256 }, deadline)).token,
-    clock,
     freshMs: config.tokenCacheMs,
     slots: new LookupSlots({ waitMs: lateCall.timeoutMs }),
     onStale: (fault) => events.faulted('identity', fault),
   });
-  const requestLog = createRequestLog(outbox, runtime.metrics, clock);
+  const requestLog = createRequestLog(outbox, runtime.metrics);
   const usageReports = new SharedQueries<UsageReport>();
   const pricing = new Pricing();
   const managed = new ManagedClients();
@@ -79,7 +77,6 @@ export async function createEdgeRouterService(
     config,
     patienceMs,
     deadline,
-    clock,
     events,
     tokens,
     proxies: new TrustedProxies(config.trustedProxies),

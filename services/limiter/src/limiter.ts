@@ -1,5 +1,4 @@
 import type { LimitStore } from '@gateway/limits';
-import type { Clock } from '@gateway/time';
 import type { CounterTotals } from './ledger/counter-totals.ts';
 import type { LimiterMetrics } from './metrics.ts';
 
@@ -7,6 +6,5 @@ import type { LimiterMetrics } from './metrics.ts';
 export interface Limiter {
   readonly store: LimitStore;
   readonly totals: CounterTotals;
-  readonly clock: Clock;
   readonly metrics: LimiterMetrics;
 }

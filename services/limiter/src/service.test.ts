@@ -4,7 +4,7 @@ import { CostKind, LimitName } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { LimiterOperatorService, LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { type Client, directClient, directClientOf, type ServiceRoute } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
-import { ManualClock } from '@gateway/time';
+import { ManualTime } from '@gateway/time/simulated';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { readLimiterConfig } from './config.ts';
 import { createLimiterFromEnvironment, createLimiterService, type LimiterPeers } from './service.ts';
@@ -13,25 +13,26 @@ const noonMs = Date.parse('2026-11-20T11:00:00Z');
 const today = '2026-11-20';
 
 describe('the limiter service', () => {
-  let clock: ManualClock;
+  let time: ManualTime;
   let metrics: Metrics;
   let service: Service;
   let limiter: Client<typeof LimiterService>;
 
   function open(peers: LimiterPeers = {}) {
-    clock = new ManualClock(noonMs);
     metrics = new Metrics();
-    service = createLimiterService(
-      readLimiterConfig({}),
-      peers,
-      { logger: createLogger('limiter', 'silent'), metrics },
-      { clock },
-    );
+    service = createLimiterService(readLimiterConfig({}), peers, {
+      logger: createLogger('limiter', 'silent'),
+      metrics,
+    });
     const [route] = service.routes;
     if (route?.service !== LimiterService) throw new Error('no route');
     limiter = directClient(route as ServiceRoute<typeof LimiterService>);
   }
-  beforeEach(() => open());
+  beforeEach(() => {
+    time = new ManualTime(noonMs);
+    open();
+  });
+  afterEach(() => time[Symbol.dispose]());
 
   const operator = () => directClientOf(service.routes, LimiterOperatorService);
   const valid = { key: 'token:1', requestId: 'a', limits: { requestsPerMinute: 2, tokensPerDay: 100n } };
@@ -198,7 +199,7 @@ describe('the limiter service', () => {
       getDayTotal.mockRejectedValueOnce(new Error('down')).mockResolvedValue(total(95n));
       expect((await limiter.admit(valid)).status?.tokens?.remaining).toBe(100n);
       await limiter.settle({ ...valid, localDay: today, tokens: 2n });
-      clock.advanceMs(1_000);
+      time.advanceMs(1_000);
       expect((await limiter.admit({ ...valid, requestId: 'b' })).status?.tokens?.remaining).toBe(3n);
       const failures = await metrics.registry.getSingleMetric('gateway_limiter_day_total_load_failures_total')?.get();
       expect(failures?.values[0]?.value).toBe(1);
@@ -212,7 +213,7 @@ describe('the limiter service', () => {
       // 30 of the 50 loaded tokens belong to the request itself: the ledger was faster.
       getDayTotal.mockResolvedValue(total(50n, ['a']));
       expect((await limiter.peek(valid)).status?.tokens?.remaining).toBe(15n);
-      clock.advanceMs(1_000);
+      time.advanceMs(1_000);
       await limiter.admit(valid);
       const remaining = async () => (await limiter.peek(valid)).status?.tokens?.remaining;
       await expect.poll(remaining).toBe(45n);
@@ -277,7 +278,7 @@ describe('the limiter service', () => {
       /** Lets this much time pass without a call. */
       async function idle(seconds: number): Promise<void> {
         for (let n = 0; n < seconds; n++) {
-          clock.advanceMs(1_000);
+          time.advanceMs(1_000);
           await vi.advanceTimersByTimeAsync(1_000);
         }
       }

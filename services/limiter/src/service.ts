@@ -3,7 +3,6 @@ import type { Service, ServiceRuntime } from '@gateway/lifecycle';
 import { peerChannels } from '@gateway/lifecycle/transport';
 import { type LimitStore, MemoryLimitStore, settledCounters } from '@gateway/limits';
 import { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
-import { type Clock, systemClock } from '@gateway/time';
 import { type LimiterConfig, readStandAloneLimiterConfig, type StandAloneLimiterConfig } from './config.ts';
 import { CounterTotals, type LedgerReader } from './ledger/counter-totals.ts';
 import { createLimiterMetrics } from './metrics.ts';
@@ -20,7 +19,6 @@ export interface LimiterPeers {
 export interface LimiterParts {
   /** Default: in memory. The caller closes a store that it passes. */
   readonly store?: LimitStore;
-  readonly clock?: Clock;
 }
 
 /** The limiter with a store of the caller's choice. */
@@ -28,17 +26,17 @@ export function createLimiterService(
   config: LimiterConfig,
   { usageQuery }: LimiterPeers,
   runtime: ServiceRuntime,
-  { clock = systemClock, store = new MemoryLimitStore({ clock, maxKeys: config.memoryMaxKeys }) }: LimiterParts = {},
+  { store = new MemoryLimitStore({ maxKeys: config.memoryMaxKeys }) }: LimiterParts = {},
 ): Service {
   const metrics = createLimiterMetrics(runtime.metrics);
-  const parts = { store, usageQuery, clock, metrics, logger: runtime.logger, everyMs: config.reconcileEveryMs };
+  const parts = { store, usageQuery, metrics, logger: runtime.logger, everyMs: config.reconcileEveryMs };
   const totals = new CounterTotals(parts);
   store.onLateSettle?.((settlement) => {
     for (const counter of settledCounters(settlement)) totals.noteLateSettle(counter);
   });
   const draining = new AbortController();
   return {
-    routes: limiterRoutes({ store, totals, clock, metrics }, draining.signal),
+    routes: limiterRoutes({ store, totals, metrics }, draining.signal),
     async start() {
       await store.start?.();
       totals.start();

@@ -16,7 +16,6 @@ import { directClientOf, RpcError } from '@gateway/rpc';
 import { type Channel, GrpcServer, grpcDefinition, openChannel, Tls } from '@gateway/rpc/grpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { CertificateAuthority } from '@gateway/testkit/certificates';
-import { systemClock } from '@gateway/time';
 import {
   type ChannelCredentials,
   credentials,
@@ -75,7 +74,7 @@ describe('callers of the limiter', () => {
   let withoutCertificate: Readonly<Record<'shared' | 'plain' | 'direct', Ask>>;
 
   beforeAll(async () => {
-    store = new ObservedStore({ clock: systemClock, maxKeys: 1_000 });
+    store = new ObservedStore({ maxKeys: 1_000 });
     const folder = await mkdtemp(join(tmpdir(), 'limiter-callers-'));
     stack.defer(() => rm(folder, { recursive: true }));
     const runtime = { logger: createLogger('limiter', 'silent'), metrics: new Metrics() };

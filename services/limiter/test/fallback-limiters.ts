@@ -1,6 +1,5 @@
 import type { LimitStore } from '@gateway/limits';
 import { createLogger } from '@gateway/telemetry';
-import type { Clock } from '@gateway/time';
 import { afterEach, beforeEach, vi } from 'vitest';
 import { FallbackLimitStore } from '../src/store/fallback-limit-store.ts';
 import { PlainStore } from './plain-store.ts';
@@ -17,11 +16,11 @@ export function useFakeTimers(): void {
 }
 
 /** A limiter for each of these stores, which decides by itself while its store is away. */
-export function openLimiters(stack: AsyncDisposableStack, clock: Clock, remotes: readonly LimitStore[]) {
+export function openLimiters(stack: AsyncDisposableStack, remotes: readonly LimitStore[]) {
   const options = { leastReplicas: 1, failureMode: 'local', localMaxMs: Infinity, maxKept: 1_000 } as const;
   return remotes.map((remote) => {
     const runtime = { metrics: watchedMetrics().metrics, logger: createLogger('limiter', 'silent') };
-    return stack.use(new FallbackLimitStore({ remote, clock, ...runtime, ...options }));
+    return stack.use(new FallbackLimitStore({ remote, ...runtime, ...options }));
   });
 }
 

@@ -1,5 +1,4 @@
 import { type CounterName, type Heartbeat, type LimitStore, MemoryLimitStore } from '@gateway/limits';
-import type { Clock } from '@gateway/time';
 
 /**
  * The fate of a call: it is not made, its answer is lost, or the store executes it long after the
@@ -16,14 +15,11 @@ export class FlakyStore implements LimitStore {
   #late: (() => Promise<unknown>)[] = [];
   /** Awaited before admissions are recorded. */
   beforeRecording: () => Promise<void> | undefined = () => undefined;
-  readonly #clock: Clock;
   readonly #server: { memory: MemoryLimitStore };
 
   /** @param sharedWith another connection to the same store, which is away independently. */
-  constructor(clock: Clock, sharedWith?: FlakyStore) {
-    this.#clock = clock;
-    this.#server =
-      sharedWith !== undefined ? sharedWith.#server : { memory: new MemoryLimitStore({ clock, maxKeys: 100 }) };
+  constructor(sharedWith?: FlakyStore) {
+    this.#server = sharedWith !== undefined ? sharedWith.#server : { memory: new MemoryLimitStore({ maxKeys: 100 }) };
   }
 
   get away(): Away {
@@ -37,7 +33,7 @@ export class FlakyStore implements LimitStore {
   }
 
   forgetEverything(): void {
-    this.#server.memory = new MemoryLimitStore({ clock: this.#clock, maxKeys: 100 });
+    this.#server.memory = new MemoryLimitStore({ maxKeys: 100 });
   }
 
   admit(...parameters: Parameters<LimitStore['admit']>) {

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { budgetSpan, type Check, type LimitStore, subjectsOf } from '@gateway/limits';
 import { BudgetPeriod, CostKind, LimitName } from '@gateway/proto/limiter/v1/limit_pb.js';
-import { addLocalDays, localDayOf, type ManualClock, startOfLocalDayMs } from '@gateway/time';
+import { addLocalDays, localDayOf, startOfLocalDayMs } from '@gateway/time';
+import type { ManualTime } from '@gateway/time/simulated';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type AllLimits, counterOf, type LimitedMember, ReferenceGroup } from './reference-group.ts';
@@ -75,12 +76,12 @@ type Plan = typeof plan extends fc.Arbitrary<infer P> ? P : never;
 
 interface Opened {
   readonly store: LimitStore;
-  readonly clock: ManualClock;
+  readonly time: ManualTime;
 }
 
 /** Runs one plan on a store and on the reference side by side, and compares all that they show. */
-async function agreeWithReference({ store, clock }: Opened, given: Plan): Promise<void> {
-  clock.setMs(given.startMs);
+async function agreeWithReference({ store, time }: Opened, given: Plan): Promise<void> {
+  time.setMs(given.startMs);
   const reference = new ReferenceGroup();
   const run = randomUUID();
   const current: Record<string, AllLimits> = { ...given.limits };
@@ -92,10 +93,9 @@ async function agreeWithReference({ store, clock }: Opened, given: Plan): Promis
     const group = { key: `${run}-group`, limits: messageOf(current.group ?? {}) };
     return { key: `${run}-${key}`, limits: messageOf(current[key] ?? {}), ...(key !== 'alone' && { group }) };
   };
-  const dayOf = (isLate: boolean) => addLocalDays(localDayOf(clock.nowMs()), isLate ? -1 : 0);
+  const dayOf = (isLate: boolean) => addLocalDays(localDayOf(time.nowMs), isLate ? -1 : 0);
   /** Yesterday's counters are kept for six hours: a later request belongs to today. */
-  const keptDayOf = (isLate: boolean) =>
-    dayOf(isLate && clock.nowMs() < startOfLocalDayMs(dayOf(false)) + 6 * 3_600_000);
+  const keptDayOf = (isLate: boolean) => dayOf(isLate && time.nowMs < startOfLocalDayMs(dayOf(false)) + 6 * 3_600_000);
   const compare = async () => {
     for (const key of ['a', 'b', 'alone']) {
       const check: Check = { ...termsOf(key), requestId: '', costKind: CostKind.REQUEST_ONLY };
@@ -106,24 +106,24 @@ async function agreeWithReference({ store, clock }: Opened, given: Plan): Promis
         running: concurrency?.running,
         money: budget && [Number(budget.spentMicros), Number(budget.reservedMicros)],
       }));
-      expect(seen).toEqual(membersOf(key).map((member) => expectedStatus(reference, member, clock.nowMs())));
+      expect(seen).toEqual(membersOf(key).map((member) => expectedStatus(reference, member, time.nowMs)));
     }
   };
   const endAll = async () => {
     for (const key of ['a', 'b', 'alone']) {
       for (let n = 0; n < 10; n++) {
         const nothing = { day: dayOf(false), tokens: 0, cost: 0, ended: true };
-        reference.settle(`request-${n}`, membersOf(key), nothing, clock.nowMs());
+        reference.settle(`request-${n}`, membersOf(key), nothing, time.nowMs);
         const settlement = { localDay: nothing.day, tokens: 0, costMicros: 0, ended: true };
         await store.settle({ ...termsOf(key), requestId: `request-${n}`, ...settlement });
       }
     }
   };
   for (const action of given.steps) {
-    const nowMs = clock.nowMs();
+    const nowMs = time.nowMs;
     switch (action.verb) {
       case 'advance':
-        clock.advanceMs(action.ms);
+        time.advanceMs(action.ms);
         break;
       case 'change':
         current[action.key] = action.limits;
@@ -168,7 +168,7 @@ async function agreeWithReference({ store, clock }: Opened, given: Plan): Promis
     const id = `${requestId}-${key}`;
     const counter = budget && counterOf(budgeted?.name ?? '', budget.period, today);
     const isReserved = counter !== undefined && cost > 0;
-    reference.renew(id, members, isReserved ? { counter, cost } : undefined, clock.nowMs());
+    reference.renew(id, members, isReserved ? { counter, cost } : undefined, time.nowMs);
     const inKey = terms.limits.concurrentRequests !== undefined;
     const inGroup = group?.limits.concurrentRequests !== undefined;
     const reserved = budget && cost > 0 ? { micros: cost, span: budgetSpan(periods[budget.period], today) } : undefined;
@@ -211,7 +211,7 @@ describe('keys and their group are limited exactly as specified', () => {
     await fc.assert(
       fc.asyncProperty(plan, async (given) => {
         await using opened = await openMemoryStore(given.startMs);
-        await agreeWithReference({ store: opened.store.store, clock: opened.clock }, given);
+        await agreeWithReference({ store: opened.store.store, time: opened.time }, given);
       }),
       { numRuns: isLong ? 3_000 : 150 },
     );
@@ -220,7 +220,7 @@ describe('keys and their group are limited exactly as specified', () => {
   it('in Redis', async () => {
     await using opened = await openRedisStore(0);
     await fc.assert(
-      fc.asyncProperty(plan, (given) => agreeWithReference({ store: opened.store.store, clock: opened.clock }, given)),
+      fc.asyncProperty(plan, (given) => agreeWithReference({ store: opened.store.store, time: opened.time }, given)),
       { numRuns: isLong ? 1_000 : 50 },
     );
   });
@@ -236,9 +236,9 @@ describe('a budget whose requests reserve what they can cost', () => {
    * Each request costs what it reserved, and ends before the next one or when one is refused. A
    * refused one is repeated at the time that its refusal names.
    */
-  async function spendBudget({ store, clock }: Opened, requests: Iterable<{ cost: number; endsFirst: boolean }>) {
+  async function spendBudget({ store, time }: Opened, requests: Iterable<{ cost: number; endsFirst: boolean }>) {
     const terms = { key: randomUUID(), limits: messageOf({ budget: { amount: 100, period: 'month' } }) };
-    const localDay = localDayOf(clock.nowMs());
+    const localDay = localDayOf(time.nowMs);
     const costKind = CostKind.REQUEST_AND_TOKENS;
     const running = new Map<string, number>();
     let spent = 0;
@@ -259,7 +259,7 @@ describe('a budget whose requests reserve what they can cost', () => {
         expect(refusal.budget).toMatchObject({ amountMicros: 100n, spentMicros: BigInt(spent) });
         if (spent >= 100) continue;
         await endAll();
-        clock.setMs(timestampMs(refusal.retryAt ?? expect.fail()));
+        time.setMs(timestampMs(refusal.retryAt ?? expect.fail()));
         const again = await refusalOf(`again${n}`, cost);
         expect(again === undefined).toBe(spent < 100);
         if (again === undefined) running.set(`again${n}`, cost);
@@ -270,7 +270,7 @@ describe('a budget whose requests reserve what they can cost', () => {
   }
 
   const holds = async (opened: Opened, requests: readonly { cost: number; endsFirst: boolean }[]) => {
-    opened.clock.setMs(startOfLocalDayMs('2026-11-20'));
+    opened.time.setMs(startOfLocalDayMs('2026-11-20'));
     const spent = await spendBudget(opened, requests);
     const [dearest, sum] = [
       Math.max(...requests.map(({ cost }) => cost)),
@@ -284,7 +284,7 @@ describe('a budget whose requests reserve what they can cost', () => {
     await fc.assert(
       fc.asyncProperty(asked, async (requests) => {
         await using opened = await openMemoryStore(0);
-        await holds({ store: opened.store.store, clock: opened.clock }, requests);
+        await holds({ store: opened.store.store, time: opened.time }, requests);
       }),
       { numRuns: isLong ? 3_000 : 300 },
     );
@@ -293,7 +293,7 @@ describe('a budget whose requests reserve what they can cost', () => {
   it('is spent to its end, and crossed by one request at most, in Redis', async () => {
     await using opened = await openRedisStore(0);
     await fc.assert(
-      fc.asyncProperty(asked, (requests) => holds({ store: opened.store.store, clock: opened.clock }, requests)),
+      fc.asyncProperty(asked, (requests) => holds({ store: opened.store.store, time: opened.time }, requests)),
       { numRuns: isLong ? 1_000 : 50 },
     );
   });
@@ -306,12 +306,12 @@ describe('a refused request of a group', () => {
     await fc.assert(
       fc.asyncProperty(startMs, limits, limits, moreSteps, async (atMs, ofKey, ofGroup, asked) => {
         await using opened = await openMemoryStore(atMs);
-        const { clock } = opened;
+        const { time } = opened;
         const { store } = opened.store;
         const terms = { key: 'a', limits: messageOf(ofKey), group: { key: 'g', limits: messageOf(ofGroup) } };
         const costKind = CostKind.REQUEST_AND_TOKENS;
         for (const { requestId, cost } of asked) {
-          const localDay = localDayOf(clock.nowMs());
+          const localDay = localDayOf(time.nowMs);
           const { refusal } = await store.admit({ ...terms, requestId, costKind });
           const retryAtMs = refusal?.retryAt && timestampMs(refusal.retryAt);
           if (retryAtMs === undefined) {
@@ -324,12 +324,12 @@ describe('a refused request of a group', () => {
               costMicros: cost,
               ended: cost % 2 === 0,
             });
-            clock.advanceMs(cost * 100);
+            time.advanceMs(cost * 100);
             continue;
           }
           for (const other of asked)
             await store.settle({ ...terms, requestId: other.requestId, localDay, tokens: 0, ended: true });
-          clock.setMs(retryAtMs);
+          time.setMs(retryAtMs);
           const hasZero = subjectsOf(terms).some(({ limits: each }) => isNothing(each));
           const again = await store.admit({ ...terms, requestId: 'again', costKind });
           if (!hasZero) expect(again.refusal).toBeUndefined();

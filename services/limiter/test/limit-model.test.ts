@@ -63,18 +63,18 @@ const reading = { requestId: undefined, costKind: 'request_only' } as const;
 
 /** Runs one schedule on the store and the reference side by side. */
 async function agreeWithReference(
-  { store, clock, key }: Omit<StoreUnderTest, keyof AsyncDisposable>,
+  { store, time, key }: Omit<StoreUnderTest, keyof AsyncDisposable>,
   { startMs, steps }: Schedule,
 ) {
-  clock.setMs(startMs);
+  time.setMs(startMs);
   const reference = new ReferenceLimiter();
   const hasLedger = false;
   for (const action of steps) {
-    const nowMs = clock.nowMs();
+    const nowMs = time.nowMs;
     const today = localDayOf(nowMs);
     switch (action.verb) {
       case 'advance':
-        clock.advanceMs(action.stepMs);
+        time.advanceMs(action.stepMs);
         break;
       case 'admit':
         expectAdmission(await store.admit({ ...action, key, hasLedger }), action, reference, nowMs);
@@ -140,9 +140,9 @@ describe('a limit store does exactly what the specification words', () => {
 
   it('in Redis', async () => {
     await using opened = await openRedisStore(0);
-    const { store, clock } = opened;
+    const { store, time } = opened;
     await fc.assert(
-      fc.asyncProperty(schedule, (plan) => agreeWithReference({ store, clock, key: `model:${randomUUID()}` }, plan)),
+      fc.asyncProperty(schedule, (plan) => agreeWithReference({ store, time, key: `model:${randomUUID()}` }, plan)),
       { numRuns: isLong ? 1_500 : 250 },
     );
   });
@@ -157,7 +157,7 @@ describe('a limit store does exactly what the specification words', () => {
         await using opened = await openMemoryStore(0);
         const admittedMs: number[] = [];
         for (const [n, gapMs] of gapsMs.entries()) {
-          opened.clock.advanceMs(gapMs);
+          opened.time.advanceMs(gapMs);
           const decision = await opened.store.admit({
             key: opened.key,
             requestId: String(n),
@@ -165,7 +165,7 @@ describe('a limit store does exactly what the specification words', () => {
             costKind: 'request_and_tokens',
             hasLedger: false,
           });
-          if (decision.kind === 'admitted') admittedMs.push(opened.clock.nowMs());
+          if (decision.kind === 'admitted') admittedMs.push(opened.time.nowMs);
         }
         for (const fromMs of admittedMs) {
           const inMinute = admittedMs.filter((atMs) => atMs >= fromMs && atMs < fromMs + 60_000);

@@ -33,7 +33,7 @@ describe.each([
     beforeEach(async () => {
       await admit('a');
       await admit('b');
-      opened.clock.advanceMs(-3_600_000);
+      opened.time.advanceMs(-3_600_000);
     });
 
     it('counts what lies ahead as made now, so that no slot is held for longer than a minute', async () => {
@@ -42,7 +42,7 @@ describe.each([
         status: { requests: { remaining: 0, emptyAtMs: noonMs - 3_540_000, nextSlotAtMs: noonMs - 3_540_000 } },
       });
       expect(await admit('d')).toMatchObject({ kind: 'refused', refusal: { retryAtMs: noonMs - 3_540_000 } });
-      opened.clock.advanceMs(60_000);
+      opened.time.advanceMs(60_000);
       expect(await admit('e')).toMatchObject({ kind: 'admitted', status: { requests: { remaining: 2 } } });
     });
 
@@ -54,10 +54,10 @@ describe.each([
   describe('that is given requests which were admitted elsewhere', () => {
     it('counts them from when they were made, each once', async () => {
       await admit('a');
-      opened.clock.advanceMs(10_000);
+      opened.time.advanceMs(10_000);
       await record(['b', 30_000], ['c', 0], ['a', 5_000]);
       expect(await admit('d')).toMatchObject({ kind: 'refused', refusal: { retryAtMs: noonMs + 40_000 } });
-      opened.clock.advanceMs(30_000);
+      opened.time.advanceMs(30_000);
       expect(await admit('d')).toMatchObject({ status: { requests: { remaining: 0, nextSlotAtMs: noonMs + 60_000 } } });
       expect(await admit('c')).toMatchObject({ kind: 'admitted', status: { requests: { remaining: 0 } } });
     });
@@ -65,7 +65,7 @@ describe.each([
     it('takes no note of those that are a minute old', async () => {
       await record(['a', 60_000], ['b', 59_999]);
       expect(await admit('c')).toMatchObject({ status: { requests: { remaining: 1 } } });
-      opened.clock.advanceMs(1);
+      opened.time.advanceMs(1);
       expect(await admit('d')).toMatchObject({ status: { requests: { remaining: 1 } } });
     });
 

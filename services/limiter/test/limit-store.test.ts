@@ -74,7 +74,7 @@ describe.each([
         degraded: false,
       },
     });
-    opened.clock.advanceMs(1_000);
+    opened.time.advanceMs(1_000);
     expect(await admit('b', { requestsPerMinute: 2 })).toMatchObject({
       status: { requests: { remaining: 0, emptyAtMs: noonMs + 61_000, nextSlotAtMs: noonMs + 60_000 } },
     });
@@ -82,13 +82,13 @@ describe.each([
 
   it('refuses at the limit and lets an entry go at exactly 60 seconds', async () => {
     await admit('a', { requestsPerMinute: 1 });
-    opened.clock.advanceMs(59_999);
+    opened.time.advanceMs(59_999);
     expect(await admit('b', { requestsPerMinute: 1 })).toMatchObject({
       kind: 'refused',
       refusal: { limit: 'requests_per_minute', retryAtMs: noonMs + 60_000 },
       status: { requests: { remaining: 0, emptyAtMs: noonMs + 60_000, nextSlotAtMs: noonMs + 60_000 } },
     });
-    opened.clock.advanceMs(1);
+    opened.time.advanceMs(1);
     expect(await admit('b', { requestsPerMinute: 1 })).toMatchObject({ kind: 'admitted' });
   });
 
@@ -101,7 +101,7 @@ describe.each([
     });
     expect(await admit('b', { requestsPerMinute: 1 })).toMatchObject({ kind: 'admitted' });
     expect(await admit('c', { requestsPerMinute: 1 })).toMatchObject({ kind: 'refused' });
-    opened.clock.advanceMs(60_000);
+    opened.time.advanceMs(60_000);
     expect(await peek({ requestsPerMinute: 1 })).toMatchObject({ status: { requests: { remaining: 1 } } });
   });
 
@@ -119,13 +119,13 @@ describe.each([
   it('waits, after the limit was lowered, until enough entries have left', async () => {
     for (const requestId of ['a', 'b', 'c', 'd']) {
       await admit(requestId, { requestsPerMinute: 4 });
-      opened.clock.advanceMs(10_000);
+      opened.time.advanceMs(10_000);
     }
     expect(await admit('e', { requestsPerMinute: 2 })).toMatchObject({
       refusal: { retryAtMs: noonMs + 20_000 + 60_000 },
       status: { requests: { remaining: 0, nextSlotAtMs: noonMs + 80_000, emptyAtMs: noonMs + 90_000 } },
     });
-    opened.clock.setMs(noonMs + 80_000);
+    opened.time.setMs(noonMs + 80_000);
     expect(await admit('e', { requestsPerMinute: 2 })).toMatchObject({ kind: 'admitted' });
   });
 
@@ -145,9 +145,9 @@ describe.each([
 
   it('knows a settled request of a key without a ledger again for two minutes', async () => {
     await settle('a', 5);
-    opened.clock.advanceMs(119_999);
+    opened.time.advanceMs(119_999);
     expect(await settle('a', 5)).toMatchObject({ usedTokens: 5 });
-    opened.clock.advanceMs(1);
+    opened.time.advanceMs(1);
     expect(await settle('a', 5)).toMatchObject({ usedTokens: 10 });
   });
 
@@ -177,10 +177,10 @@ describe.each([
   });
 
   it('begins a new budget at local midnight and still takes tokens of the day before', async () => {
-    opened.clock.setMs(midnightMs - 1);
+    opened.time.setMs(midnightMs - 1);
     await settle('a', 100);
     expect(await admit('b', { tokensPerDay: 100 })).toMatchObject({ kind: 'refused' });
-    opened.clock.setMs(midnightMs);
+    opened.time.setMs(midnightMs);
     expect(await admit('b', { tokensPerDay: 100 })).toMatchObject({
       kind: 'admitted',
       status: { localDay: '2026-11-21', tokens: { remaining: 100, resetsAtMs: midnightMs + 86_400_000 } },
@@ -252,16 +252,16 @@ describe.each([
     it('counts no request again that the ledger has, for two minutes', async () => {
       await settle('a', 10, covered);
       await reload(10, ['a']);
-      opened.clock.advanceMs(119_999);
+      opened.time.advanceMs(119_999);
       expect(await settle('a', 10, covered)).toEqual({ usedTokens: 10, isLoaded: true });
-      opened.clock.advanceMs(1);
+      opened.time.advanceMs(1);
       expect(await settle('a', 10, covered)).toEqual({ usedTokens: 20, isLoaded: true });
       expect(await reload(10, ['a'])).toMatchObject({ usedTokensAfter: 10 });
     });
 
     it('counts no pending request again, however long it takes', async () => {
       await settle('a', 10, covered);
-      opened.clock.advanceMs(3_600_000);
+      opened.time.advanceMs(3_600_000);
       expect(await settle('a', 10, covered)).toMatchObject({ usedTokens: 10 });
     });
 
@@ -319,14 +319,14 @@ describe.each([
 
   it('puts no entry before an older one when its clock is set back', async () => {
     await admit('a', { requestsPerMinute: 3 });
-    opened.clock.advanceMs(-5_000);
+    opened.time.advanceMs(-5_000);
     expect(await peek({ requestsPerMinute: 3 })).toMatchObject({
       status: { requests: { nextSlotAtMs: noonMs - 5_000 } },
     });
     expect(await admit('b', { requestsPerMinute: 3 })).toMatchObject({
       status: { requests: { emptyAtMs: noonMs + 60_000, nextSlotAtMs: noonMs - 5_000 } },
     });
-    opened.clock.setMs(noonMs + 60_000);
+    opened.time.setMs(noonMs + 60_000);
     expect(await peek({ requestsPerMinute: 3 })).toMatchObject({ status: { requests: { remaining: 3 } } });
   });
 
@@ -345,31 +345,31 @@ describe.each([
   it('gives each replica of a group a place of its own, as long as it is heard of', async () => {
     const beat = async (replicaId: string, group = opened.key) => {
       const { answeredAtMs, ...place } = (await opened.store.heartbeat(group, replicaId)) ?? {};
-      expect(answeredAtMs).toBe(opened.clock.nowMs());
+      expect(answeredAtMs).toBe(opened.time.nowMs);
       return place;
     };
     expect(await beat('b')).toEqual({ replicas: 1, position: 0, longestSilenceMs: 0 });
     expect(await beat('a')).toEqual({ replicas: 2, position: 0, longestSilenceMs: 0 });
-    opened.clock.advanceMs(9_999);
+    opened.time.advanceMs(9_999);
     expect(await beat('c')).toEqual({ replicas: 3, position: 2, longestSilenceMs: 9_999 });
     expect(await beat('b')).toEqual({ replicas: 3, position: 1, longestSilenceMs: 9_999 });
-    opened.clock.advanceMs(1);
+    opened.time.advanceMs(1);
     expect(await beat('b')).toEqual({ replicas: 2, position: 0, longestSilenceMs: 1 });
     expect(await beat('a', `${opened.key}-other`)).toEqual({ replicas: 1, position: 0, longestSilenceMs: 0 });
-    opened.clock.advanceMs(-60_000);
+    opened.time.advanceMs(-60_000);
     expect(await beat('b')).toEqual({ replicas: 1, position: 0, longestSilenceMs: 0 });
     expect(await beat('c')).toEqual({ replicas: 2, position: 1, longestSilenceMs: 0 });
-    opened.clock.advanceMs(-3_000);
+    opened.time.advanceMs(-3_000);
     expect(await beat('c')).toEqual({ replicas: 2, position: 1, longestSilenceMs: 0 });
   });
 
   it('takes a replica to be silent since the last answer that it got, however late its heartbeat comes', async () => {
-    const { clock, key, store } = opened;
-    const startedMs = clock.nowMs();
+    const { time, key, store } = opened;
+    const startedMs = time.nowMs;
     const beat = (replicaId: string, answeredAtMs: number) => store.heartbeat(key, replicaId, answeredAtMs);
     expect(await beat('a', startedMs - 3_000)).toMatchObject({ replicas: 1, longestSilenceMs: 3_000 });
     expect(await beat('b', startedMs)).toMatchObject({ replicas: 2, longestSilenceMs: 3_000 });
-    clock.advanceMs(2_000);
+    time.advanceMs(2_000);
     expect(await beat('a', startedMs)).toMatchObject({ replicas: 2, longestSilenceMs: 2_000 });
     // A replica that reports that it is alive counts, whatever else it reports.
     for (const answeredAtMs of [0, startedMs + 3_600_000]) {

@@ -5,7 +5,7 @@ import { LimiterOperatorService, LimiterService } from '@gateway/proto/limiter/v
 import { GetDayTotalResponseSchema, GetGroupTotalResponseSchema } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { directClientOf } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
-import { ManualClock } from '@gateway/time';
+import { ManualTime } from '@gateway/time/simulated';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { readLimiterConfig } from '../src/config.ts';
 import { createLimiterService, type LimiterPeers } from '../src/service.ts';
@@ -45,7 +45,7 @@ function budgetOf(period: BudgetPeriod, firstDay: string) {
 }
 
 describe.each(Object.entries(kinds))('%s that the store has lost', (_, { isMoney, terms, known, counter }) => {
-  let clock: ManualClock;
+  let time: ManualTime;
   let store: FlakyStore;
   let stack: AsyncDisposableStack;
   let spent: number;
@@ -55,8 +55,8 @@ describe.each(Object.entries(kinds))('%s that the store has lost', (_, { isMoney
 
   beforeEach(() => {
     vi.useFakeTimers();
-    clock = new ManualClock(noonMs);
-    store = new FlakyStore(clock);
+    time = new ManualTime(noonMs);
+    store = new FlakyStore();
     stack = new AsyncDisposableStack();
     [spent, ledger, answerLate, asked] = [0, 'answers', [], 0];
   });
@@ -64,6 +64,7 @@ describe.each(Object.entries(kinds))('%s that the store has lost', (_, { isMoney
     for (const answer of answerLate) answer();
     await stack.disposeAsync();
     vi.useRealTimers();
+    time[Symbol.dispose]();
   });
 
   async function ofLedger<T>(total: () => T): Promise<T> {
@@ -82,12 +83,11 @@ describe.each(Object.entries(kinds))('%s that the store has lost', (_, { isMoney
 
   /** A limiter with its own memory of this store. */
   async function limiterOf(remote = store) {
-    const [limits = expect.fail('there is one')] = openLimiters(stack, clock, [remote]);
+    const [limits = expect.fail('there is one')] = openLimiters(stack, [remote]);
     await limits.start();
     const metrics = new Metrics();
     const runtime = { logger: createLogger('limiter', 'silent'), metrics };
     const service = createLimiterService(readLimiterConfig({}), { usageQuery }, runtime, {
-      clock,
       ...(limits && { store: limits }),
     });
     stack.use(service);
@@ -101,7 +101,7 @@ describe.each(Object.entries(kinds))('%s that the store has lost', (_, { isMoney
         knownTotals: [...knownTotals],
       });
       await vi.advanceTimersByTimeAsync(600);
-      clock.advanceMs(600);
+      time.advanceMs(600);
       return (await answer).refusal;
     };
     const use = async (amount: number, requestId = `u-${++count}`) => {
@@ -174,7 +174,7 @@ describe.each(Object.entries(kinds))('%s that the store has lost', (_, { isMoney
     else expect(refusal).toBeUndefined();
     // The first question after the ledger is back has its total.
     ledger = 'answers';
-    clock.advanceMs(3_000);
+    time.advanceMs(3_000);
     expect((await ask())?.retryAfterMs).toBeGreaterThan(60_000);
   });
 
@@ -211,7 +211,7 @@ describe.each(Object.entries(kinds))('%s that the store has lost', (_, { isMoney
     const { ask, reload } = await limiterOf();
     expect(await ask([{ ...known, total: limit }])).toBeDefined();
     [ledger, spent] = ['answers', 20];
-    clock.advanceMs(3_000);
+    time.advanceMs(3_000);
     await reload();
     expect(await ask()).toBeUndefined();
   });

@@ -1,5 +1,5 @@
 import { replicaHeartbeatMs } from '@gateway/limits';
-import { ManualClock } from '@gateway/time';
+import { ManualTime } from '@gateway/time/simulated';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { isAdmitted, mostInAnyMinute, openLimiters, useFakeTimers } from './fallback-limiters.ts';
@@ -32,10 +32,10 @@ interface Admitted {
  * limiter.
  */
 async function admissionsOf({ requestsPerMinute, steps }: Plan, limiters: number) {
-  const clock = new ManualClock(noonMs);
-  const remote = new FlakyStore(clock);
+  using time = new ManualTime(noonMs);
+  const remote = new FlakyStore();
   await using stores = new AsyncDisposableStack();
-  const opened = openLimiters(stores, clock, Array(limiters).fill(remote));
+  const opened = openLimiters(stores, Array(limiters).fill(remote));
   for (const store of opened) await store.start();
   await vi.advanceTimersByTimeAsync(replicaHeartbeatMs);
   const admitted = new Map<string, Admitted>();
@@ -45,13 +45,13 @@ async function admissionsOf({ requestsPerMinute, steps }: Plan, limiters: number
     const requestId = `request-${limiter}-${requests}`;
     const store = opened[limiter];
     const isTaken = store && (await isAdmitted(store, requestId, requestsPerMinute));
-    if (isTaken && !admitted.has(requestId)) admitted.set(requestId, { atMs: clock.nowMs(), limiter });
+    if (isTaken && !admitted.has(requestId)) admitted.set(requestId, { atMs: time.nowMs, limiter });
   };
   for (const one of steps) {
     if (one.verb === 'admit') await admit(one.limiter % limiters, one.repeats);
     if (one.verb === 'take away') remote.away = one.how === 'before' ? 'before the call' : 'after the call';
     if (one.verb === 'wait') {
-      clock.advanceMs(one.ms);
+      time.advanceMs(one.ms);
       await vi.advanceTimersByTimeAsync(one.ms);
     }
     if (one.verb === 'give back') {
@@ -59,7 +59,7 @@ async function admissionsOf({ requestsPerMinute, steps }: Plan, limiters: number
       // starts new windows.
       if (one.empty && opened.every((store) => store.isAway)) remote.forgetEverything();
       remote.away = 'no';
-      clock.advanceMs(probeEveryMs);
+      time.advanceMs(probeEveryMs);
       await vi.advanceTimersByTimeAsync(probeEveryMs);
     }
   }

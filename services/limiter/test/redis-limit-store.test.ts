@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { testBackends } from '@gateway/testkit';
-import { localDayOf, ManualClock } from '@gateway/time';
+import { epochMs, localDayOf } from '@gateway/time';
+import { ManualTime } from '@gateway/time/simulated';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RedisLimitStoreOptions } from '../src/store/redis-limit-store.ts';
@@ -66,8 +67,8 @@ describe('the Redis limit store', () => {
   });
 
   it('leaves nothing behind that does not expire', async () => {
-    const clock = new ManualClock(midnightMs - 3_600_000);
-    const store = await open({ clock, redisClock: clock });
+    using _ = new ManualTime(midnightMs - 3_600_000);
+    const store = await open({ redisNowMs: epochMs });
     const key = limitedKey();
     await store.admit(admission(key, 'a'));
     await store.settle(settlement(key, 'a', 5));
@@ -96,14 +97,12 @@ describe('the Redis limit store', () => {
   it('takes the local day of Redis’ clock when ours is wrong about midnight', async () => {
     const key = limitedKey();
     for (const aheadMs of [5_000, -5_000]) {
-      const redisClock = new ManualClock(midnightMs - 1);
-      const clock = new ManualClock(midnightMs - 1 + aheadMs);
-      const store = await open({ clock, redisClock });
+      using time = new ManualTime(midnightMs - 1 + aheadMs);
+      const store = await open({ redisNowMs: () => time.nowMs - aheadMs });
       expect(await store.admit(admission(key, 'a'))).toMatchObject({
         status: { localDay: '2026-11-20', tokens: { resetsAtMs: midnightMs } },
       });
-      redisClock.advanceMs(1);
-      clock.advanceMs(1);
+      time.advanceMs(1);
       expect(await store.admit(admission(key, 'b'))).toMatchObject({ status: { localDay: '2026-11-21' } });
     }
   });

@@ -1,5 +1,5 @@
 import { replicaHeartbeatMs } from '@gateway/limits';
-import { ManualClock } from '@gateway/time';
+import { ManualTime } from '@gateway/time/simulated';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { isAdmitted, mostInAnyMinute, openLimiters, useFakeTimers } from './fallback-limiters.ts';
@@ -39,22 +39,22 @@ type Plan = typeof plan extends fc.Arbitrary<infer P> ? P : never;
  * for each at its own time. Returns when requests were admitted.
  */
 async function admissionsOf(given: Plan): Promise<readonly number[]> {
-  const clock = new ManualClock(noonMs);
-  const server = new FlakyStore(clock);
-  const links = Array.from({ length: given.limiters }, () => new FlakyStore(clock, server));
+  using time = new ManualTime(noonMs);
+  const server = new FlakyStore();
+  const links = Array.from({ length: given.limiters }, () => new FlakyStore(server));
   await using stores = new AsyncDisposableStack();
-  const limiters = openLimiters(stores, clock, links);
+  const limiters = openLimiters(stores, links);
   const admittedAtMs: number[] = [];
   let requests = 0;
   const pass = async (ms: number) => {
-    clock.advanceMs(ms);
+    time.advanceMs(ms);
     await vi.advanceTimersByTimeAsync(ms);
   };
   const ask = async (limiter: number) => {
     const store = limiters[limiter % given.limiters];
     requests += 1;
     const isTaken = store && (await isAdmitted(store, `request-${requests}`, given.requestsPerMinute));
-    if (isTaken) admittedAtMs.push(clock.nowMs());
+    if (isTaken) admittedAtMs.push(time.nowMs);
   };
   /** Advances time while bursts arrive and connections are restored. */
   const run = async (forMs: number, bursts: readonly (typeof burst extends fc.Arbitrary<infer B> ? B : never)[]) => {

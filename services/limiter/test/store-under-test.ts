@@ -3,7 +3,8 @@ import { MemoryLimitStore } from '@gateway/limits';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { testBackends } from '@gateway/testkit';
 import { roomMs } from '@gateway/testkit/room';
-import { ManualClock, systemClock } from '@gateway/time';
+import { epochMs } from '@gateway/time';
+import { ManualTime } from '@gateway/time/simulated';
 import { RedisLimitStore, type RedisLimitStoreOptions } from '../src/store/redis-limit-store.ts';
 import { PlainStore } from './plain-store.ts';
 import { redisAt } from './redis-at.ts';
@@ -11,7 +12,7 @@ import { redisAt } from './redis-at.ts';
 /** A store whose time the test sets, and a key for this test alone. */
 export interface StoreUnderTest extends AsyncDisposable {
   readonly store: PlainStore;
-  readonly clock: ManualClock;
+  readonly time: ManualTime;
   readonly key: string;
 }
 
@@ -20,22 +21,25 @@ export interface StoreBounds {
 }
 
 export async function openMemoryStore(startMs: number, bounds: StoreBounds = {}): Promise<StoreUnderTest> {
-  const clock = new ManualClock(startMs);
-  const store = new PlainStore(new MemoryLimitStore({ clock, maxKeys: 1_000, ...bounds }));
-  return { store, clock, key: `test:${randomUUID()}`, [Symbol.asyncDispose]: async () => undefined };
+  const time = new ManualTime(startMs);
+  const store = new PlainStore(new MemoryLimitStore({ maxKeys: 1_000, ...bounds }));
+  return { store, time, key: `test:${randomUUID()}`, [Symbol.asyncDispose]: async () => time[Symbol.dispose]() };
 }
 
 export async function openRedisStore(
   startMs: number,
   options: StoreBounds & Pick<Partial<RedisLimitStoreOptions>, 'settings'> = {},
 ): Promise<StoreUnderTest> {
-  const clock = new ManualClock(startMs);
-  const store = await startRedisStore({ clock, redisClock: clock, ...options });
+  const time = new ManualTime(startMs);
+  const store = await startRedisStore({ redisNowMs: epochMs, ...options });
   return {
     store: new PlainStore(store),
-    clock,
+    time,
     key: `test:${randomUUID()}`,
-    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+    async [Symbol.asyncDispose]() {
+      await store[Symbol.asyncDispose]();
+      time[Symbol.dispose]();
+    },
   };
 }
 
@@ -43,7 +47,7 @@ export async function openRedisStore(
 export async function startRedisStore(options: Partial<RedisLimitStoreOptions>): Promise<RedisLimitStore> {
   const settings = options.settings ?? redisAt((await testBackends()).redisUrl);
   const logger = createLogger('limiter', 'silent');
-  const defaults = { settings, timeoutMs: roomMs(10_000), logger, metrics: new Metrics(), clock: systemClock };
+  const defaults = { settings, timeoutMs: roomMs(10_000), logger, metrics: new Metrics() };
   const store = new RedisLimitStore({ ...defaults, ...options });
   await store.start();
   return store;

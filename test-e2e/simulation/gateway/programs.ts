@@ -99,7 +99,7 @@ async function startLimiter({ network, runtime, watchAway, channel }: Host): Pro
   const config = readLimiterConfig({});
   const onReconnected = () => void store.remind();
   const remote = remoteObject<LimitStore>(network, redisAddress, { timeoutMs: redisTimeoutMs, onReconnected });
-  const parts = { remote, clock: systemClock, metrics: createLimiterMetrics(runtime.metrics), logger: runtime.logger };
+  const parts = { remote, metrics: createLimiterMetrics(runtime.metrics), logger: runtime.logger };
   const store = new FallbackLimitStore({ ...parts, ...config, maxKept: config.memoryMaxKeys });
   watchAway(() => store.isAway);
   const usageQuery = channel('usage-query').client(UsageQueryService);

@@ -1,6 +1,7 @@
 import { type LimitStore, MemoryLimitStore, nameOf, type SettledTotals, type Settlement } from '@gateway/limits';
 import { MemoryPoolStore } from '@gateway/pool-broker/store/memory-pool-store';
 import type { PoolStore } from '@gateway/pool-broker/store/pool-store';
+import { systemClock } from '@gateway/time';
 import type { World } from '../world/world.ts';
 import { KnownLeases } from './known-leases.ts';
 
@@ -28,10 +29,8 @@ export class RedisModel {
   constructor(world: World) {
     this.#world = world;
     this.leases = new KnownLeases(world);
-    const clock = { nowMs: () => this.#nowMs };
-    const nowMs = () => Math.floor(world.nowMs);
-    this.#limits = new LoggedStore(() => new MemoryLimitStore({ clock, maxKeys: 100_000 }), nowMs, this.#atTime);
-    this.#pools = new LoggedStore(() => new MemoryPoolStore(clock), nowMs, this.#atTime);
+    this.#limits = new LoggedStore(() => new MemoryLimitStore({ maxKeys: 100_000 }), world);
+    this.#pools = new LoggedStore(() => new MemoryPoolStore(systemClock), world);
   }
 
   get limits(): LimitStore {
@@ -91,20 +90,9 @@ export class RedisModel {
     return isPaused;
   }
 
-  #replayedMs: number | undefined;
-
   get #nowMs(): number {
-    return this.#replayedMs ?? Math.floor(this.#world.nowMs);
+    return Math.floor(this.#world.nowMs);
   }
-
-  readonly #atTime = <T>(timeMs: number | undefined, act: () => T): T => {
-    this.#replayedMs = timeMs;
-    try {
-      return act();
-    } finally {
-      this.#replayedMs = undefined;
-    }
-  };
 }
 
 /** How long a settle is remembered: ADR 8. */
@@ -120,15 +108,13 @@ interface LoggedCall {
 class LoggedStore<T extends object> {
   readonly store: T;
   readonly #create: () => T;
-  readonly #nowMs: () => number;
-  readonly #atTime: <R>(timeMs: number | undefined, act: () => R) => R;
+  readonly #world: World;
   #current: T;
   #log: LoggedCall[] = [];
 
-  constructor(create: () => T, nowMs: () => number, atTime: <R>(timeMs: number | undefined, act: () => R) => R) {
+  constructor(create: () => T, world: World) {
     this.#create = create;
-    this.#nowMs = nowMs;
-    this.#atTime = atTime;
+    this.#world = world;
     this.#current = create();
     this.store = new Proxy({} as T, {
       get: (_target, method) => (typeof method === 'string' ? this.#logged(method) : undefined),
@@ -140,14 +126,15 @@ class LoggedStore<T extends object> {
     this.#log = this.#log.filter(({ atMs }) => atMs <= untilMs);
     for (const { atMs, method, given } of this.#log) {
       // Every method has taken effect when it returns its promise.
-      this.#atTime(atMs, () => void Promise.resolve(call(this.#current, method, given)).catch(() => undefined));
+      this.#world.atTime(atMs, () => void Promise.resolve(call(this.#current, method, given)).catch(() => undefined));
     }
   }
 
   #logged(method: string) {
     return (...given: unknown[]) => {
-      this.#log.push({ atMs: this.#nowMs(), method, given });
-      return call(this.#current, method, given);
+      const atMs = Math.floor(this.#world.nowMs);
+      this.#log.push({ atMs, method, given });
+      return this.#world.atTime(atMs, () => call(this.#current, method, given));
     };
   }
 }

@@ -7,7 +7,7 @@ export function timeSourceOf(world: World): TimeSource {
   const chance = () => world.seeded.of(`chance of ${currentProcess()?.name}`);
   const worldOf = () => world;
   return {
-    epochMs: () => Math.floor(world.nowMs) + (currentProcess()?.clockOffsetMs ?? 0),
+    epochMs: () => world.instantMs ?? Math.floor(world.nowMs) + (currentProcess()?.clockOffsetMs ?? 0),
     monotonicMs: () => world.elapsedMs,
     startTimer: (run, delayMs) => new WorldTimer(worldOf, run, { delayMs }),
     startInterval: (run, delayMs) => new WorldTimer(worldOf, run, { delayMs, repeats: true }),

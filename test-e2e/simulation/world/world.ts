@@ -36,6 +36,8 @@ export class World {
   readonly startMs: number;
   /** Milliseconds since the start. */
   elapsedMs = 0;
+  /** By which a step of `atTime` runs. */
+  instantMs: number | undefined;
   /** How many events have happened. */
   events = 0;
   /** What no one caught. */
@@ -51,6 +53,17 @@ export class World {
   /** The true time. Clocks of processes may differ from it. */
   get nowMs(): number {
     return this.startMs + this.elapsedMs;
+  }
+
+  /** Runs this step at an instant, whatever the clock of its process shows. */
+  atTime<T>(instantMs: number, act: () => T): T {
+    const before = this.instantMs;
+    this.instantMs = instantMs;
+    try {
+      return act();
+    } finally {
+      this.instantMs = before;
+    }
   }
 
   /** Plans an event of a process, by default of the current one and in its context. */

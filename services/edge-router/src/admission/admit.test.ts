@@ -3,13 +3,17 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { Check, Decision } from '@gateway/limits';
 import { TokenKind, TokenSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { CostKind, LimitName, LimitStatusSchema, RefusalSchema } from '@gateway/proto/limiter/v1/limit_pb.js';
-import { ManualClock } from '@gateway/time';
-import { describe, expect, it } from 'vitest';
+import { ManualTime } from '@gateway/time/simulated';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { admit } from './admit.ts';
 
 const noonMs = Date.parse('2026-11-20T11:00:00Z');
 const pricing = { prices: { currency: 'EUR' } };
-const clock = new ManualClock(noonMs);
+let time: ManualTime;
+beforeEach(() => {
+  time = new ManualTime(noonMs);
+});
+afterEach(() => time[Symbol.dispose]());
 const token = create(TokenSchema, {
   tokenId: 't',
   kind: TokenKind.SERVICE,
@@ -27,7 +31,7 @@ async function admitAs(decision: Decision, asker = token) {
       return decision;
     },
   };
-  const admission = await admit('r', asker, CostKind.REQUEST_ONLY, { limiter, clock, pricing });
+  const admission = await admit('r', asker, CostKind.REQUEST_ONLY, { limiter, pricing });
   return { asked, admission };
 }
 

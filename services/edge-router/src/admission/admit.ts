@@ -12,7 +12,7 @@ import {
   type Limits,
   type Refusal,
 } from '@gateway/proto/limiter/v1/limit_pb.js';
-import { type Clock, localDayOf } from '@gateway/time';
+import { epochMs, localDayOf } from '@gateway/time';
 import type { EdgeRouterConfig } from '../config.ts';
 import type { RequestEvents } from '../events.ts';
 import { type LimiterClient, limiterCalls } from './limiter-messages.ts';
@@ -63,9 +63,9 @@ export async function admit(
   requestId: string,
   token: Token,
   costKind: CostKind | undefined,
-  { limiter, clock, pricing }: AdmissionPeers,
+  { limiter, pricing }: AdmissionPeers,
 ): Promise<AdmissionDecision> {
-  const admittedAtMs = clock.nowMs();
+  const admittedAtMs = epochMs();
   if (costKind === undefined || !isLimited(token)) {
     return { admittedAtMs, localDay: localDayOf(admittedAtMs), headers: {} };
   }
@@ -73,13 +73,12 @@ export async function admit(
   const localDay = status?.localDay || localDayOf(admittedAtMs);
   const admission = { admittedAtMs, localDay, headers: rateLimitHeaders(status) };
   if (refusal === undefined) return admission;
-  const call = { askedAtMs: admittedAtMs, answeredAtMs: clock.nowMs() };
+  const call = { askedAtMs: admittedAtMs, answeredAtMs: epochMs() };
   return { ...admission, refusal: refusalError(refusal, call, pricing) };
 }
 
 interface AdmissionPeers {
   readonly limiter: Pick<EdgeLimiter, 'admit'>;
-  readonly clock: Clock;
   readonly pricing: Currency;
 }
 
@@ -237,7 +236,6 @@ export interface EdgeLimiter extends Partial<AsyncDisposable> {
 /** Creates an edge's limiter. Called once; the edge starts it and disposes of it. */
 export type CreateLimiter = (edge: {
   readonly config: Pick<EdgeRouterConfig, 'admissionPatienceMs' | 'limiterFailureMode' | 'limiterLocalMaxMs'>;
-  readonly clock: Clock;
   readonly events: RequestEvents;
 }) => EdgeLimiter;
 

@@ -1,6 +1,5 @@
 import { LimiterService, type SettleRequest } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { directClient, RpcError, serviceRoute } from '@gateway/rpc';
-import { systemClock } from '@gateway/time';
 import { describe, expect, it, vi } from 'vitest';
 import { OutageTolerantLimiter } from './outage-tolerant-limiter.ts';
 
@@ -32,7 +31,6 @@ function setUp() {
   const events = { limiterAway, limiterBack: ignore, admittedLocally: ignore, chargeKept, faulted };
   const charger = new OutageTolerantLimiter({
     limiter,
-    clock: systemClock,
     events,
     patienceMs: 1_000,
     failureMode: 'local',

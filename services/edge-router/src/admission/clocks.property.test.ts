@@ -2,7 +2,7 @@ import { create } from '@bufbuild/protobuf';
 import { MemoryLimitStore } from '@gateway/limits';
 import { TokenKind, TokenSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { BudgetPeriod, CostKind } from '@gateway/proto/limiter/v1/limit_pb.js';
-import { ManualClock } from '@gateway/time';
+import { ManualTime } from '@gateway/time/simulated';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { renderError } from '../errors/render-error.ts';
@@ -38,28 +38,27 @@ describe('a client that waits as told, by an edge whose clock differs from the s
   it('is admitted at its next try, and is told no instant that has passed by the header date', async () => {
     await fc.assert(
       fc.asyncProperty(world, async ({ limits, groupLimits, aheadMs, delayMs, pausesMs, stepsBackMs }) => {
-        const storeClock = new ManualClock(startMs);
-        const edgeClock = new ManualClock(startMs + aheadMs);
-        const pass = (durationMs: number) => {
-          storeClock.advanceMs(durationMs);
-          edgeClock.advanceMs(durationMs);
-        };
-        const store = new MemoryLimitStore({ clock: storeClock, maxKeys: 10 });
+        using time = new ManualTime(startMs);
+        let edgeAheadMs = aheadMs;
+        const store = new MemoryLimitStore({ maxKeys: 10 });
         const group = groupLimits === null ? undefined : { groupId: 'g', name: 'g', limits: groupLimits };
         const token = create(TokenSchema, { tokenId: 't', kind: TokenKind.SERVICE, limits, ...(group && { group }) });
         const limiter = {
           async admit(check: Parameters<MemoryLimitStore['admit']>[0]) {
-            const decision = await store.admit(check);
-            pass(delayMs);
+            const decision = await time.ahead(0, () => store.admit(check));
+            time.advanceMs(delayMs);
             return decision;
           },
         };
         const ask = (requestId: string) =>
-          admit(requestId, token, CostKind.REQUEST_AND_TOKENS, { limiter, clock: edgeClock, pricing });
+          time.ahead(edgeAheadMs, () => admit(requestId, token, CostKind.REQUEST_AND_TOKENS, { limiter, pricing }));
 
         for (const [n, pauseMs] of pausesMs.entries()) {
-          pass(pauseMs);
-          if (n === 1 && stepsBackMs !== null) storeClock.advanceMs(-stepsBackMs);
+          time.advanceMs(pauseMs);
+          if (n === 1 && stepsBackMs !== null) {
+            time.advanceMs(-stepsBackMs);
+            edgeAheadMs += stepsBackMs;
+          }
           const first = await ask(`r${n}`);
           const admission = first.refusal === undefined ? first : await retried(first.refusal, n);
           expect(admission.refusal).toBeUndefined();
@@ -73,13 +72,14 @@ describe('a client that waits as told, by an edge whose clock differs from the s
         }
 
         async function retried(refusal: NonNullable<Awaited<ReturnType<typeof ask>>['refusal']>, n: number) {
-          const { headers, body } = renderError(refusal, 'chat', edgeClock.nowMs());
+          const edgeMs = time.nowMs + edgeAheadMs;
+          const { headers, body } = renderError(refusal, 'chat', edgeMs);
           const waitMs = Number(headers['retry-after']) * 1_000;
-          const shownMs = Date.parse(JSON.parse(body).error.retryAt) - edgeClock.nowMs();
+          const shownMs = Date.parse(JSON.parse(body).error.retryAt) - edgeMs;
           // By the header `date`, which is exact to the second, the instant is the same wait.
           expect(shownMs).toBeGreaterThan(waitMs - 1_000 - delayMs);
           expect(shownMs).toBeLessThanOrEqual(waitMs);
-          pass(waitMs);
+          time.advanceMs(waitMs);
           return ask(`r${n}`);
         }
       }),

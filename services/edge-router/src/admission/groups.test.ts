@@ -3,14 +3,13 @@ import type { Check, RunningRequest } from '@gateway/limits';
 import { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { TokenKind, TokenSchema, UnpricedModels } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { BudgetPeriod, CostKind, LimitName, RefusalSchema } from '@gateway/proto/limiter/v1/limit_pb.js';
-import { ManualClock } from '@gateway/time';
+import { ManualTime } from '@gateway/time/simulated';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { admit, chargedTerms, isLimited, placesOf, takesPlaces } from './admit.ts';
 import { possibleCost, pricedDayOf } from './reservation.ts';
 import { RunningRequests } from './running-requests.ts';
 import { TypicalTokens } from './typical-tokens.ts';
 
-const clock = new ManualClock(0);
 const budget = { amountMicros: 1_000n, period: BudgetPeriod.MONTH };
 const tokenOf = (fields: MessageInitShape<typeof TokenSchema>) =>
   create(TokenSchema, { tokenId: 't', kind: TokenKind.SERVICE, ...fields });
@@ -27,7 +26,7 @@ describe('the admission of a token in a group', () => {
       },
     };
     const token = tokenOf({ limits: { requestsPerMinute: 5 }, group: groupOf({ tokensPerDay: 7n, budget }) });
-    await admit('r', token, CostKind.REQUEST_AND_TOKENS, { limiter, clock, pricing: { prices: { currency: 'EUR' } } });
+    await admit('r', token, CostKind.REQUEST_AND_TOKENS, { limiter, pricing: { prices: { currency: 'EUR' } } });
     expect(asked).toMatchObject([
       {
         key: 'token:t',
@@ -43,15 +42,15 @@ describe('the admission of a token in a group', () => {
     [LimitName.BUDGET, 'budget'],
     [LimitName.CONCURRENCY, 'concurrency'],
   ])('names the limit that refused: %s is %s', async (limit, name) => {
+    using time = new ManualTime(0);
     const refusal = create(RefusalSchema, { limit, retryAfterMs: 5_000 });
     const limiter = { admit: async () => ({ refusal }) };
     const token = tokenOf({ group: groupOf({ requestsPerMinute: 1 }) });
     const admission = await admit('r', token, CostKind.REQUEST_AND_TOKENS, {
       limiter,
-      clock,
       pricing: { prices: { currency: 'EUR' } },
     });
-    const waits = { retryAfterMs: 5_000, retryAtMs: clock.nowMs() + 5_000 };
+    const waits = { retryAfterMs: 5_000, retryAtMs: time.nowMs + 5_000 };
     expect(admission.refusal).toMatchObject({ code: 'rate_limit_exceeded', limit: name, ...waits });
   });
 
@@ -59,7 +58,7 @@ describe('the admission of a token in a group', () => {
     const reached = { amountMicros: 1_000_000n, spentMicros: 400_000n, reservedMicros: 700_000n };
     const refusal = create(RefusalSchema, { limit: LimitName.BUDGET, budget: reached });
     const limiter = { admit: async () => ({ refusal }) };
-    const asked = { limiter, clock, pricing: { prices: { currency: 'EUR' } } };
+    const asked = { limiter, pricing: { prices: { currency: 'EUR' } } };
     const admission = await admit('r', tokenOf({ group: groupOf({ budget }) }), CostKind.REQUEST_AND_TOKENS, asked);
     expect(admission.refusal?.message).toBe(
       "The budget of the token's group has no room for this request. " +

@@ -8,7 +8,7 @@ import {
   PeekResponseSchema,
 } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { RpcError } from '@gateway/rpc';
-import { ManualClock } from '@gateway/time';
+import { ManualTime } from '@gateway/time/simulated';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { OutageTolerantLimiter, type OutageTolerantLimiterOptions } from './outage-tolerant-limiter.ts';
 
@@ -19,7 +19,7 @@ const admitted = () => create(AdmitResponseSchema, { status: { localDay, request
 type Admission = Pick<NonNullable<HeartbeatRequest['admissions']>[number], 'requestId' | 'ageMs'>;
 
 describe('an edge whose limiter goes away', () => {
-  let clock: ManualClock;
+  let time: ManualTime;
   let limiter: OutageTolerantLimiter;
   /** The failure of the limiter; undefined while it answers. */
   let away: RpcError | undefined;
@@ -63,7 +63,6 @@ describe('an edge whose limiter goes away', () => {
           return create(HeartbeatResponseSchema, replicas === undefined ? {} : { replicas, position: 1 });
         },
       },
-      clock,
       events,
       patienceMs: 1_000,
       failureMode: 'local',
@@ -92,7 +91,7 @@ describe('an edge whose limiter goes away', () => {
   beforeEach(async () => {
     vi.useFakeTimers();
     vi.clearAllMocks();
-    clock = new ManualClock(noonMs);
+    time = new ManualTime(noonMs);
     away = undefined;
     failures = [];
     asked = [];
@@ -105,6 +104,7 @@ describe('an edge whose limiter goes away', () => {
   afterEach(async () => {
     await limiter[Symbol.asyncDispose]();
     vi.useRealTimers();
+    time[Symbol.dispose]();
   });
 
   it('asks once more, with the same id, when the connection broke', async () => {
@@ -192,7 +192,7 @@ describe('an edge whose limiter goes away', () => {
   it('hands over what it admitted, with its age, before it asks anything again', async () => {
     goAway();
     await admit('a');
-    clock.advanceMs(2_000);
+    time.advanceMs(2_000);
     await comeBack();
     expect(handedOver).toEqual([{ requestId: 'a', ageMs: 2_000 }]);
     expect(await decidedBy('b')).toBe('the limiter');
@@ -282,9 +282,9 @@ describe('an edge whose limiter goes away', () => {
   it('fails after it decided alone for too long', async () => {
     goAway();
     await admit('a');
-    clock.advanceMs(300_000);
+    time.advanceMs(300_000);
     expect((await admit('b')).refusal).toBeUndefined();
-    clock.advanceMs(1);
+    time.advanceMs(1);
     await expect(admit('c')).rejects.toMatchObject({ code: 'providers_unavailable', retryAfterMs: 5_000 });
     await comeBack();
     expect(await decidedBy('d')).toBe('the limiter');

@@ -12,7 +12,7 @@ import {
 } from '@gateway/limits';
 import { CostKind, type LimitStatus } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { RpcError } from '@gateway/rpc';
-import { type Clock, localDayOf, sleep } from '@gateway/time';
+import { epochMs, localDayOf, sleep } from '@gateway/time';
 import type { RequestEvents } from '../events.ts';
 import { lateCall } from '../patience.ts';
 import type { CreateLimiter, EdgeLimiter } from './admit.ts';
@@ -26,7 +26,7 @@ export function outageTolerant(limiter: LimiterClient): CreateLimiter {
   }) => new OutageTolerantLimiter({ ...edge, limiter, patienceMs, failureMode, localMaxMs });
 }
 
-export interface OutageTolerantLimiterOptions extends Pick<FallbackOptions, 'clock' | 'failureMode' | 'localMaxMs'> {
+export interface OutageTolerantLimiterOptions extends Pick<FallbackOptions, 'failureMode' | 'localMaxMs'> {
   readonly limiter: LimiterClient;
   readonly events: Pick<RequestEvents, 'limiterAway' | 'limiterBack' | 'admittedLocally' | 'chargeKept' | 'faulted'>;
   /** How long a request waits for the first limiter that can be reached. */
@@ -41,7 +41,6 @@ export interface OutageTolerantLimiterOptions extends Pick<FallbackOptions, 'clo
 export class OutageTolerantLimiter extends FallbackLimits implements EdgeLimiter {
   readonly #events: OutageTolerantLimiterOptions['events'];
   readonly #patienceMs: number;
-  readonly #clock: Clock;
 
   constructor({ limiter, events, patienceMs, ...options }: OutageTolerantLimiterOptions) {
     super({
@@ -65,11 +64,10 @@ export class OutageTolerantLimiter extends FallbackLimits implements EdgeLimiter
     });
     this.#events = events;
     this.#patienceMs = patienceMs;
-    this.#clock = options.clock;
   }
 
   override async admit(terms: Check): Promise<Decision> {
-    const localDay = localDayOf(this.#clock.nowMs());
+    const localDay = localDayOf(epochMs());
     const counters = subjectsOf(terms).flatMap((subject) => countersOf(subject, localDay));
     const check = { ...terms, knownTotals: this.local.knownTotals(counters) };
     try {

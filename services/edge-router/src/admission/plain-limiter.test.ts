@@ -3,7 +3,6 @@ import { CostKind } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { directClient, serviceRoute } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
-import { systemClock } from '@gateway/time';
 import { describe, expect, it } from 'vitest';
 import { createEvents } from '../events.ts';
 import { plainLimiter } from './admit.ts';
@@ -30,7 +29,7 @@ function setUp() {
   );
   const metrics = new Metrics();
   const events = createEvents({ logger: createLogger('edge-router', 'silent'), metrics });
-  return { state, metrics, limiter: plainLimiter(client)({ config: settings, clock: systemClock, events }) };
+  return { state, metrics, limiter: plainLimiter(client)({ config: settings, events }) };
 }
 
 const check = { key: 'k', requestId: 'r', costKind: CostKind.REQUEST_ONLY };

@@ -3,6 +3,7 @@ import type { JsonBody } from '@gateway/json';
 import { budgetSpan, type Span } from '@gateway/limits';
 import type { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { type Token, UnpricedModels } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { epochMs } from '@gateway/time';
 import { labelSetsOf, mayUseModel, modelsFor } from '@gateway/tokens/access-rules';
 import type { Patience } from '../patience.ts';
 import type { Pricing } from '../pricing/pricing.ts';
@@ -60,15 +61,15 @@ async function reserve(
   peers: EndpointPeers,
 ): Promise<void> {
   if (!(await isServed(model, token, patience, peers))) return;
-  const { limiter, running, clock, pricing } = peers;
+  const { limiter, running, pricing } = peers;
   const terms = limiterTerms(token);
-  const askedAtMs = clock.nowMs();
+  const askedAtMs = epochMs();
   const refusal = await patience.within(() => limiter.reserve({ ...terms, requestId, localDay, costMicros }));
   if (refusal === undefined) {
     running.add({ ...placesOf(requestId, token), reserved: { micros: costMicros, span } });
     return;
   }
-  const error = refusalError(refusal, { askedAtMs, answeredAtMs: clock.nowMs() }, pricing);
+  const error = refusalError(refusal, { askedAtMs, answeredAtMs: epochMs() }, pricing);
   // The refusal has returned what the request took, so the headers of its admission are outdated.
   running.remove(requestId);
   const status = await patience.within(() => limiter.peek(terms)).catch(() => undefined);

@@ -2,7 +2,6 @@ import { Socket } from 'node:net';
 import { create } from '@bufbuild/protobuf';
 import { TrustedProxies } from '@gateway/config';
 import { TokenSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
-import { ManualClock } from '@gateway/time';
 import { createTokenText, tokenSha256 } from '@gateway/tokens';
 import { describe, expect, it } from 'vitest';
 import { routes } from '../routes.ts';
@@ -55,7 +54,6 @@ async function presented(ownHeader: AuthHeader, own: Text, other: Text) {
   const otherHeader = ownHeader === 'authorization' ? 'x-api-key' : 'authorization';
   const lookups: Buffer[] = [];
   const cache = new TokenCache({
-    clock: new ManualClock(1_000_000),
     freshMs: 30_000,
     slots: new LookupSlots({ waitMs: 1_000 }),
     resolve: async (digest) => {

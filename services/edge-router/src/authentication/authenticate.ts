@@ -5,7 +5,7 @@ import { networkOf, type TrustedProxies } from '@gateway/config';
 import { GatewayError } from '@gateway/errors';
 import type { IdentityService, Token } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import type { Client } from '@gateway/rpc';
-import { type Clock, isWithin, sleep } from '@gateway/time';
+import { epochMs, isWithin, sleep } from '@gateway/time';
 import { parseTokenText, tokenSha256 } from '@gateway/tokens';
 import { LRUCache } from 'lru-cache';
 import type { LookupSlots } from './lookup-slots.ts';
@@ -64,7 +64,6 @@ function unauthorized(message: string): GatewayError {
 export interface TokenCacheOptions {
   /** Asks the source of truth; undefined for a token that is unknown, revoked or expired. */
   readonly resolve: (tokenSha256: Buffer) => Promise<Token | undefined>;
-  readonly clock: Clock;
   /** How long a known token is trusted without asking again. */
   readonly freshMs: number;
   /** Bounds how many lookups of unknown tokens run concurrently. */
@@ -101,8 +100,8 @@ export class TokenCache {
    */
   async resolve(tokenSha256: Buffer, senderOf: () => string = () => ''): Promise<Token | undefined> {
     const key = tokenSha256.toString('latin1');
-    const { clock, freshMs, slots } = this.#options;
-    const nowMs = clock.nowMs();
+    const { freshMs, slots } = this.#options;
+    const nowMs = epochMs();
     const known = this.#known.get(key);
     if (known !== undefined && isWithin(freshMs, known.resolvedAtMs, nowMs)) return this.#unexpired(known.token);
     if (isWithin(unknownFreshMs, this.#unknownSinceMs.get(key) ?? never, nowMs)) return undefined;
@@ -131,23 +130,23 @@ export class TokenCache {
 
   #unexpired(token: Token | undefined): Token | undefined {
     if (token?.expiresAt === undefined) return token;
-    return this.#options.clock.nowMs() < timestampMs(token.expiresAt) ? token : undefined;
+    return epochMs() < timestampMs(token.expiresAt) ? token : undefined;
   }
 
   async #lookUp(key: string, tokenSha256: Buffer): Promise<Token | undefined> {
-    const { resolve, clock, onStale } = this.#options;
+    const { resolve, onStale } = this.#options;
     try {
       for (;;) {
         const changesBefore = this.#changes;
         const token = await resolve(tokenSha256);
         if (token === undefined) {
           this.#known.delete(key);
-          this.#unknownSinceMs.set(key, clock.nowMs());
+          this.#unknownSinceMs.set(key, epochMs());
           return undefined;
         }
         // The source may have read the token before the change: then it is asked again.
         const isFresh = this.#changes === changesBefore;
-        this.#known.set(key, { token, resolvedAtMs: isFresh ? clock.nowMs() : never });
+        this.#known.set(key, { token, resolvedAtMs: isFresh ? epochMs() : never });
         if (isFresh) return token;
       }
     } catch (fault) {

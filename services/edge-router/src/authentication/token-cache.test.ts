@@ -1,8 +1,8 @@
 import { create } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { type Token, TokenSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
-import { ManualClock } from '@gateway/time';
-import { describe, expect, it } from 'vitest';
+import { ManualTime } from '@gateway/time/simulated';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { TokenCache } from './authenticate.ts';
 import { LookupSlots } from './lookup-slots.ts';
 
@@ -12,10 +12,10 @@ const token = create(TokenSchema, { tokenId: 't1', label: 'ci', limits: { reques
 const ending = create(TokenSchema, { tokenId: 't1', expiresAt: timestampFromMs(1_010_000) });
 
 function setUp(answers: (Token | undefined | Error)[]) {
-  const clock = new ManualClock(1_000_000);
+  const time = new ManualTime(1_000_000);
+  onTestFinished(() => time[Symbol.dispose]());
   let asked = 0;
   const cache = new TokenCache({
-    clock,
     freshMs: 30_000,
     slots: new LookupSlots({ waitMs: 1_000 }),
     resolve: async () => {
@@ -24,17 +24,17 @@ function setUp(answers: (Token | undefined | Error)[]) {
       return answer;
     },
   });
-  return { clock, cache, asked: () => asked };
+  return { time, cache, asked: () => asked };
 }
 
 describe('TokenCache', () => {
   it('asks once for a known token within its time, and again after it', async () => {
-    const { clock, cache, asked } = setUp([token]);
+    const { time, cache, asked } = setUp([token]);
     expect(await cache.resolve(key)).toBe(token);
-    clock.advanceMs(29_999);
+    time.advanceMs(29_999);
     expect(await cache.resolve(key)).toBe(token);
     expect(asked()).toBe(1);
-    clock.advanceMs(1);
+    time.advanceMs(1);
     await cache.resolve(key);
     expect(asked()).toBe(2);
   });
@@ -46,12 +46,12 @@ describe('TokenCache', () => {
   });
 
   it('remembers an unknown token for five seconds', async () => {
-    const { clock, cache, asked } = setUp([undefined, token]);
+    const { time, cache, asked } = setUp([undefined, token]);
     expect(await cache.resolve(key)).toBeUndefined();
-    clock.advanceMs(4_999);
+    time.advanceMs(4_999);
     expect(await cache.resolve(key)).toBeUndefined();
     expect(asked()).toBe(1);
-    clock.advanceMs(1);
+    time.advanceMs(1);
     expect(await cache.resolve(key)).toBe(token);
   });
 
@@ -75,57 +75,57 @@ describe('TokenCache', () => {
     { text: 'by more than the age of its answer', backMs: 3_600_000 },
     { text: 'by a moment, before its answer was a moment old', backMs: 1 },
   ])('asks again for a revoked token when the clock was set back $text', async ({ backMs }) => {
-    const { clock, cache } = setUp([token, undefined]);
+    const { time, cache } = setUp([token, undefined]);
     await cache.resolve(key);
-    clock.advanceMs(-backMs);
+    time.advanceMs(-backMs);
     expect(await cache.resolve(key)).toBeUndefined();
   });
 
   it('asks again for a new token that was unknown when the clock was set back', async () => {
-    const { clock, cache } = setUp([undefined, token]);
+    const { time, cache } = setUp([undefined, token]);
     await cache.resolve(key);
-    clock.advanceMs(-3_600_000);
+    time.advanceMs(-3_600_000);
     expect(await cache.resolve(key)).toBe(token);
   });
 
   it('serves the last known answer while the source is away', async () => {
-    const { clock, cache } = setUp([token, new Error('away')]);
+    const { time, cache } = setUp([token, new Error('away')]);
     await cache.resolve(key);
-    clock.advanceMs(3_600_000);
+    time.advanceMs(3_600_000);
     expect(await cache.resolve(key)).toBe(token);
   });
 
   it('never brings back a revoked token, not even while the source is away', async () => {
-    const { clock, cache } = setUp([token, undefined, new Error('away')]);
+    const { time, cache } = setUp([token, undefined, new Error('away')]);
     await cache.resolve(key);
-    clock.advanceMs(30_000);
+    time.advanceMs(30_000);
     expect(await cache.resolve(key)).toBeUndefined();
-    clock.advanceMs(5_000);
+    time.advanceMs(5_000);
     await expect(cache.resolve(key)).rejects.toThrow('away');
   });
 
   it('serves a token to the millisecond of its end, and asks no more often for it', async () => {
-    const { clock, cache, asked } = setUp([ending]);
+    const { time, cache, asked } = setUp([ending]);
     expect(await cache.resolve(key)).toBe(ending);
-    clock.advanceMs(9_999);
+    time.advanceMs(9_999);
     expect(await cache.resolve(key)).toBe(ending);
-    clock.advanceMs(1);
+    time.advanceMs(1);
     expect(await cache.resolve(key)).toBeUndefined();
     expect(asked()).toBe(1);
   });
 
   it('serves a token beyond the end that it had when it was given a later one', async () => {
-    const { clock, cache } = setUp([ending, token]);
+    const { time, cache } = setUp([ending, token]);
     await cache.resolve(key);
-    clock.advanceMs(10_000);
+    time.advanceMs(10_000);
     cache.expire(['t1']);
     expect(await cache.resolve(key)).toBe(token);
   });
 
   it('ends a token at its time also while the source is away, or has another clock', async () => {
-    const { clock, cache } = setUp([ending, new Error('away'), ending]);
+    const { time, cache } = setUp([ending, new Error('away'), ending]);
     await cache.resolve(key);
-    clock.advanceMs(30_000);
+    time.advanceMs(30_000);
     expect(await cache.resolve(key)).toBeUndefined();
     expect(await cache.resolve(key)).toBeUndefined();
   });
@@ -231,7 +231,6 @@ function setUpWaiting() {
   let asked = 0;
   let answered = 0;
   const cache = new TokenCache({
-    clock: new ManualClock(1_000_000),
     freshMs: 30_000,
     slots: new LookupSlots({ waitMs: 60_000, atATime: 1 }),
     resolve: () => nth(asked++).promise,

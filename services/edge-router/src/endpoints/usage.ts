@@ -2,7 +2,7 @@ import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
 import { type Token, TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import type { LimitStatus } from '@gateway/proto/limiter/v1/limit_pb.js';
 import type { UsagePeriod, UsageTotals } from '@gateway/proto/usage/v1/usage_service_pb.js';
-import { LOCAL_TIME_ZONE } from '@gateway/time';
+import { epochMs, LOCAL_TIME_ZONE } from '@gateway/time';
 import { type CallTimes, isLimited, limiterTerms, shownInstant } from '../admission/admit.ts';
 import { sendJson } from '../http/respond.ts';
 import type { AdmittedRequest, EndpointPeers, LimitObject, UsageReport } from '../request-context.ts';
@@ -36,10 +36,10 @@ async function reportOf(token: Token, peers: EndpointPeers): Promise<UsageReport
 
 const unlimited = { requestsPerMinute: null, tokensPerDay: null };
 
-async function limitsOf(token: Token, { limiter, clock }: EndpointPeers): Promise<UsageReport['limits']> {
-  const askedAtMs = clock.nowMs();
+async function limitsOf(token: Token, { limiter }: EndpointPeers): Promise<UsageReport['limits']> {
+  const askedAtMs = epochMs();
   const status = await limiter.peek(limiterTerms(token));
-  const call = { askedAtMs, answeredAtMs: clock.nowMs() };
+  const call = { askedAtMs, answeredAtMs: epochMs() };
   return { requestsPerMinute: limitObject(status?.requests, call), tokensPerDay: limitObject(status?.tokens, call) };
 }
 

@@ -4,6 +4,7 @@ import { GatewayError, type GatewayErrorCode } from '@gateway/errors';
 import { CostKind } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { RequestEnding } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { failSpan, inSpan, type Span, SpanKind, startSpan, withSpan } from '@gateway/telemetry';
+import { epochMs } from '@gateway/time';
 import express from 'express';
 import { admit, limiterTerms, placesOf, takesPlaces } from '../admission/admit.ts';
 import { authenticate, type TokenCache } from '../authentication/authenticate.ts';
@@ -84,7 +85,7 @@ type Asked = Pick<AdmittedRequest, 'requestId' | 'request' | 'response' | 'signa
 async function serve(
   { path, errorDialect, operation }: Pick<Route, 'path' | 'errorDialect' | 'operation'>,
   response: ServerResponse,
-  { events, clock, config, patienceMs, requestLog }: AppPeers,
+  { events, config, patienceMs, requestLog }: AppPeers,
   act: (asked: Asked) => Promise<void>,
 ): Promise<void> {
   const request = response.req;
@@ -96,7 +97,7 @@ async function serve(
     requestId,
     clientRequestId: clientRequestIdOf(request),
     endpoint: path,
-    receivedAtMs: clock.nowMs(),
+    receivedAtMs: epochMs(),
     slowMs: config.traceSlowMs,
   });
   const span = startServerSpan(request, path, requestId, !config.trustsClientSampling);
@@ -112,7 +113,7 @@ async function serve(
         events.refused(error);
         if (errorCode === 'internal_error') events.requestFaulted(requestId, path, error);
       }
-      sendError(response, error, errorDialect, clock.nowMs());
+      sendError(response, error, errorDialect, epochMs());
     }
     await untilSentOrDisconnected(response, signal);
     const clientLeft = signal.aborted;

@@ -4,8 +4,8 @@ import { create } from '@bufbuild/protobuf';
 import { AttemptResult, LeaseSchema } from '@gateway/proto/pool/v1/account_pb.js';
 import { LedgerOutcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { RpcError } from '@gateway/rpc';
-import { ManualClock } from '@gateway/time';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { ManualTime } from '@gateway/time/simulated';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ScriptedCall, type ScriptedFrame } from '../attempts/__fixtures__/scripted-call.ts';
 import { AnswerFrames } from '../attempts/answer-frames.ts';
 import type { ErrorDialect } from '../errors/render-error.ts';
@@ -22,7 +22,11 @@ const broken = {
   error: { code: 'providers_unavailable', message: 'The answer ended before it was complete.' },
 };
 
-const clock = new ManualClock(1_700_000_123_456);
+let time: ManualTime;
+beforeEach(() => {
+  time = new ManualTime(1_700_000_123_456);
+});
+afterEach(() => time[Symbol.dispose]());
 
 describe('relayAnswer', () => {
   let server: Server;
@@ -79,7 +83,6 @@ describe('relayAnswer', () => {
             events.push(`reported ${AttemptResult[attempt?.report?.result ?? AttemptResult.UNSPECIFIED]}`);
           },
         },
-        clock,
         config: { heartbeatMs },
         events: {
           streamBegan: ({ firstTokenMs = 0 }) => void events.push(firstTokenMs > 0 ? 'stream began' : 'at no time'),
@@ -191,7 +194,7 @@ describe('relayAnswer', () => {
     frames = [{ head: streamHead, body: text(': comment\n\n') }, { result: broken }];
     expect(failedResponse(await (await fetch(url)).text())).toMatchObject({
       sequence_number: 0,
-      response: { id: 'resp_r1', created_at: Math.floor(clock.nowMs() / 1_000), model: 'gpt\n-5' },
+      response: { id: 'resp_r1', created_at: Math.floor(time.nowMs / 1_000), model: 'gpt\n-5' },
     });
   });
 

@@ -4,7 +4,7 @@ import type { ExecuteResponse, ExecuteResult, ResponseHead } from '@gateway/prot
 import { type AttemptReport, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { LedgerOutcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { activeSpan } from '@gateway/telemetry';
-import { type Clock, cancelTimer, startInterval, type Timer } from '@gateway/time';
+import { cancelTimer, epochMs, startInterval, type Timer } from '@gateway/time';
 import { AnswerTooLongError } from '../attempts/attempt-errors.ts';
 import { type Answering, cancelledReport, cancelReasonOf, reportOf } from '../attempts/attempt-loop.ts';
 import type { Leases } from '../attempts/leases.ts';
@@ -24,7 +24,6 @@ export interface Relay extends Affinity, Pick<AdmittedRequest, 'requestId' | 're
 
 interface RelayPeers {
   readonly leases: Pick<Leases, 'report'>;
-  readonly clock: Clock;
   readonly config: Pick<EdgeRouterConfig, 'heartbeatMs'>;
   readonly events: Pick<RequestEvents, 'streamBegan' | 'streamEnded'>;
 }
@@ -35,7 +34,7 @@ interface RelayPeers {
  * with one error event. If it breaks inside an event, or is no event stream, the connection is
  * closed.
  */
-export async function relayAnswer(relay: Relay, { leases, clock, config, events }: RelayPeers): Promise<void> {
+export async function relayAnswer(relay: Relay, { leases, config, events }: RelayPeers): Promise<void> {
   const { requestId, response, signal, logEntry, dialect, answer, recorder, affinityKey, answerKeysOf } = relay;
   /** Undefined until it is written. */
   let sentHead: ResponseHead | undefined;
@@ -108,7 +107,7 @@ export async function relayAnswer(relay: Relay, { leases, clock, config, events 
     if (!isBetweenEvents()) return void response.destroy();
     const id = sentHead?.answerId || `resp_${requestId}`;
     const model = sentHead?.model || answer.lease.model;
-    const createdAt = sentHead?.createdAt || Math.floor(clock.nowMs() / 1_000);
+    const createdAt = sentHead?.createdAt || Math.floor(epochMs() / 1_000);
     response.end(renderStreamError(error, dialect, { id, model, createdAt, nextSequenceNumber }));
   }
 

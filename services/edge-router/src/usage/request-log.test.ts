@@ -8,8 +8,8 @@ import {
   type RequestLogged,
 } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { Metrics } from '@gateway/telemetry';
-import { ManualClock } from '@gateway/time';
-import { describe, expect, it } from 'vitest';
+import { ManualTime } from '@gateway/time/simulated';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { LoggedRequest, slowMs } from './__fixtures__/logged-request.ts';
 import { createRequestLog, failureOf, isPlainSuccess, toLogFields } from './request-log.ts';
 
@@ -205,21 +205,22 @@ describe('the log entry of a request', () => {
 describe('the request log', () => {
   const setUp = () => {
     const logged: RequestLogged[] = [];
-    const clock = new ManualClock(1_000_000);
+    const time = new ManualTime(1_000_000);
+    onTestFinished(() => time[Symbol.dispose]());
     const metrics = new Metrics();
     const room = { left: Number.POSITIVE_INFINITY };
     const outbox = { log: (message: RequestLogged) => room.left-- > 0 && logged.push(message) > 0 };
-    return { log: createRequestLog(outbox, metrics, clock), logged, clock, metrics, room };
+    return { log: createRequestLog(outbox, metrics), logged, time, metrics, room };
   };
   const refused = () => read().end({ status: 429, errorCode: 'rate_limit_exceeded' });
 
   it('takes no more than a hundred refused requests in a second, and counts the others', async () => {
-    const { log, logged, clock, metrics } = setUp();
+    const { log, logged, time, metrics } = setUp();
     for (let n = 0; n < 250; n++) log.add(refused().entry);
     log.add(read().lease('a').answer().end().entry);
     expect(logged).toHaveLength(101);
     expect(await metrics.exposition()).toContain('gateway_edge_request_log_dropped_total{reason="rate"} 150');
-    clock.advanceMs(1_000);
+    time.advanceMs(1_000);
     log.add(refused().entry);
     expect(logged).toHaveLength(102);
   });

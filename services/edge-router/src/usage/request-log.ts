@@ -17,7 +17,7 @@ import {
 } from '@gateway/proto/usage/v1/request_log_pb.js';
 import type { UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { failSpan, type Metrics, type Span, startSpan, withSpan } from '@gateway/telemetry';
-import { type Clock, monotonicMs } from '@gateway/time';
+import { epochMs, monotonicMs } from '@gateway/time';
 import type { Outbox } from './outbox.ts';
 
 /** At most this many requests per second are logged for which no account was tried. */
@@ -26,7 +26,7 @@ const maxUntriedPerSecond = 100;
 export type RequestLog = ReturnType<typeof createRequestLog>;
 
 /** Passes log entries of requests to the outbox, as far as there is room: usage has precedence. */
-export function createRequestLog(outbox: Pick<Outbox, 'log'>, metrics: Metrics, clock: Clock) {
+export function createRequestLog(outbox: Pick<Outbox, 'log'>, metrics: Metrics) {
   const dropped = metrics.counter({
     name: 'gateway_edge_request_log_dropped_total',
     help: `Requests left out of the request log: more than ${maxUntriedPerSecond} requests without an attempt in a second (rate), or the outbox was too full (backlog).`,
@@ -36,7 +36,7 @@ export function createRequestLog(outbox: Pick<Outbox, 'log'>, metrics: Metrics, 
   const untried = { second: 0, count: 0 };
 
   function takeUntried(): boolean {
-    const second = Math.floor(clock.nowMs() / 1_000);
+    const second = Math.floor(epochMs() / 1_000);
     if (second !== untried.second) Object.assign(untried, { second, count: 0 });
     return ++untried.count <= maxUntriedPerSecond;
   }

@@ -7,7 +7,7 @@ import { CostKind } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { LeaseSchema } from '@gateway/proto/pool/v1/account_pb.js';
 import { PriceListSchema } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { LedgerOutcome, type UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
-import { ManualClock } from '@gateway/time';
+import { ManualTime } from '@gateway/time/simulated';
 import { describe, expect, it } from 'vitest';
 import { admit } from '../admission/admit.ts';
 import { type RecorderPeers, UsageRecorder } from './usage-recorder.ts';
@@ -310,12 +310,11 @@ describe('UsageRecorder', () => {
       const counts = { inputTokens: 4_096n, cachedTokens: 1_800n, cacheWrite5mTokens: 148n, cacheWrite1hTokens: 100n };
       const answer = create(UsageSchema, { ...counts, outputTokens: 503n });
       const costAt = async (instant: string) => {
-        const clock = new ManualClock(Date.parse(instant));
+        using _ = new ManualTime(Date.parse(instant));
         const personal = create(TokenSchema, { tokenId: 'p', kind: TokenKind.PERSONAL });
         const neverAsked = { admit: () => Promise.reject(new Error('a personal token has no limits')) };
         const admission = await admit('r', personal, CostKind.REQUEST_AND_TOKENS, {
           limiter: neverAsked,
-          clock,
           pricing: { prices: { currency: 'EUR' } },
         });
         const { peers, finals } = setUp(undefined, prices);

@@ -3,7 +3,7 @@ import { type Check, type Decision, daySpan, MemoryLimitStore, undecided } from 
 import { CostKind } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { GetDayTotalResponseSchema } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { createLogger } from '@gateway/telemetry';
-import { ManualClock } from '@gateway/time';
+import { ManualTime } from '@gateway/time/simulated';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { watchedMetrics } from '../../test/watched-metrics.ts';
 import { CounterTotals, type LedgerReader } from './counter-totals.ts';
@@ -16,7 +16,7 @@ const counterOf = (ofKey: string, ofDay: string) => ({ key: ofKey, span: daySpan
 const check = { requestId: 'r', costKind: CostKind.REQUEST_AND_TOKENS };
 
 describe('totals of counters', () => {
-  let clock: ManualClock;
+  let time: ManualTime;
   let store: MemoryLimitStore;
   let watched: ReturnType<typeof watchedMetrics>;
   let totals: CounterTotals;
@@ -26,8 +26,8 @@ describe('totals of counters', () => {
 
   beforeEach(() => {
     vi.useFakeTimers();
-    clock = new ManualClock(noonMs);
-    store = new MemoryLimitStore({ clock, maxKeys: 10 });
+    time = new ManualTime(noonMs);
+    store = new MemoryLimitStore({ maxKeys: 10 });
     watched = watchedMetrics();
     recorded.clear();
     dayTotal.mockReset();
@@ -40,12 +40,13 @@ describe('totals of counters', () => {
   afterEach(() => {
     totals[Symbol.dispose]();
     vi.useRealTimers();
+    time[Symbol.dispose]();
   });
 
   function open(everyMs: number): CounterTotals {
     const logger = createLogger('limiter', 'silent');
     const usageQuery = { getDayTotal: dayTotal, getGroupTotal: groupTotal };
-    return new CounterTotals({ store, usageQuery, clock, metrics: watched.metrics, logger, everyMs });
+    return new CounterTotals({ store, usageQuery, metrics: watched.metrics, logger, everyMs });
   }
   const settle = (requestId: string) => store.settle({ key, requestId, localDay: day, tokens: 1, hasLedger: true });
   const settleMany = async (count: number) => {
@@ -53,7 +54,7 @@ describe('totals of counters', () => {
   };
   const pass = async (seconds: number) => {
     for (let n = 0; n < seconds; n++) {
-      clock.advanceMs(1_000);
+      time.advanceMs(1_000);
       await vi.advanceTimersByTimeAsync(1_000);
     }
   };
@@ -73,7 +74,7 @@ describe('totals of counters', () => {
     // Reading pending requests costs much, so it must not happen in vain.
     expect(pendingIds).toHaveBeenCalledTimes(1);
     expect(await watched.valueOf('day_total_load_failures_total')).toBe(1);
-    clock.advanceMs(1_000);
+    time.advanceMs(1_000);
     recorded.add('x');
     const tried = totals.load(counterOf('token:1', day));
     expect(await totals.load(counterOf('token:2', day))).toBeUndefined();
@@ -183,9 +184,9 @@ describe('totals of counters', () => {
 
   it('are tried again although the clock was set back after the ledger failed', async () => {
     dayTotal.mockRejectedValueOnce(new Error('down'));
-    clock.advanceMs(3_600_000);
+    time.advanceMs(3_600_000);
     expect(await totals.load(counterOf(key, day))).toBeUndefined();
-    clock.advanceMs(-3_600_000);
+    time.advanceMs(-3_600_000);
     expect(await totals.load(counterOf(key, day))).toBeDefined();
   });
 

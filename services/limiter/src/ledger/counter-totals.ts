@@ -12,7 +12,7 @@ import {
 import type { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import type { Client } from '@gateway/rpc';
 import type { Logger } from '@gateway/telemetry';
-import { type Clock, cancelTimer, monotonicMs, startInterval, startTimer, type Timer } from '@gateway/time';
+import { cancelTimer, epochMs, monotonicMs, startInterval, startTimer, type Timer } from '@gateway/time';
 import { LRUCache } from 'lru-cache';
 import { type LimiterMetrics, reasonOf } from '../metrics.ts';
 
@@ -22,7 +22,6 @@ export interface CounterTotalsParts {
   readonly store: LimitStore;
   /** The ledger. Without it every key starts at zero. */
   readonly usageQuery: LedgerReader | undefined;
-  readonly clock: Clock;
   readonly metrics: LimiterMetrics;
   readonly logger: Logger;
   /** How often the total of a counter in use is reloaded. */
@@ -55,7 +54,7 @@ export class CounterTotals implements Disposable {
     this.#parts = parts;
     // Bounded by size instead of `max`, because `max` allocates all memory up front.
     const bound = { maxSize: 100_000, sizeCalculation: () => 1 };
-    this.#counters = new LRUCache({ ...bound, ttlResolution: 0, perf: { now: () => parts.clock.nowMs() } });
+    this.#counters = new LRUCache({ ...bound, ttlResolution: 0, perf: { now: epochMs } });
   }
 
   /** Starts reloading counters in use. */
@@ -142,7 +141,7 @@ export class CounterTotals implements Disposable {
   /** Called when a counter is read or increased. */
   noteUse(counter: CounterName): void {
     if (!this.covers(counter.key)) return;
-    const nowMs = this.#parts.clock.nowMs();
+    const nowMs = epochMs();
     const used = this.#counterInUse(counter);
     used.usedAtMs = nowMs;
     used.dueAtMs = Math.min(used.dueAtMs, nowMs + this.#pauseMs(used));
@@ -209,7 +208,7 @@ export class CounterTotals implements Disposable {
     if (this.#isReloading) return;
     this.#isReloading = true;
     this.#counters.purgeStale();
-    const nowMs = this.#parts.clock.nowMs();
+    const nowMs = epochMs();
     const due = [...this.#counters.values()].filter(({ dueAtMs }) => dueAtMs <= nowMs).values();
     const reloadNext = async () => {
       for (const used of due) {
@@ -226,15 +225,15 @@ export class CounterTotals implements Disposable {
   }
 
   #reloadOften(counter: CounterName, forMs = 30_000): void {
-    const nowMs = this.#parts.clock.nowMs();
+    const nowMs = epochMs();
     const used = this.#counterInUse(counter);
     used.oftenUntilMs = Math.max(used.oftenUntilMs, nowMs + forMs);
     used.dueAtMs = nowMs + this.#pauseMs(used);
   }
 
   #pauseMs({ oftenUntilMs, usedAtMs }: CounterInUse): number {
-    const { everyMs, clock } = this.#parts;
-    const nowMs = clock.nowMs();
+    const { everyMs } = this.#parts;
+    const nowMs = epochMs();
     if (nowMs < oftenUntilMs) return Math.min(everyMs, 1_000);
     // After a quarter of the time since its last use, at most ten minutes.
     return Math.max(everyMs, Math.min(600_000, (nowMs - usedAtMs) / 4));
@@ -244,7 +243,7 @@ export class CounterTotals implements Disposable {
     const name = counterName(counter);
     const known = this.#counters.get(name);
     if (known !== undefined) return known;
-    const nowMs = this.#parts.clock.nowMs();
+    const nowMs = epochMs();
     const used = { counter, dueAtMs: nowMs + this.#parts.everyMs, oftenUntilMs: 0, usedAtMs: nowMs };
     this.#counters.set(name, used, { ttl: Math.max(1, dayForgottenAtMs(counter.span.lastDay) - nowMs) });
     return used;
@@ -253,7 +252,7 @@ export class CounterTotals implements Disposable {
   /** While the ledger fails, one attempt per second is allowed. */
   #mayTry(): boolean {
     if (this.#retryAtMs === undefined) return true;
-    const nowMs = this.#parts.clock.nowMs();
+    const nowMs = epochMs();
     const leftMs = this.#retryAtMs - nowMs;
     // More is left than ever was: the clock was set back.
     if (leftMs > 0 && leftMs <= retryAfterMs) return false;
@@ -275,8 +274,8 @@ export class CounterTotals implements Disposable {
   }
 
   #noteFailure(reason: string): void {
-    const { clock, metrics, logger } = this.#parts;
-    this.#retryAtMs = clock.nowMs() + retryAfterMs;
+    const { metrics, logger } = this.#parts;
+    this.#retryAtMs = epochMs() + retryAfterMs;
     metrics.loadFailures.inc();
     logger.warn({ reason }, 'a total could not be loaded; counting from the last one that is known');
   }

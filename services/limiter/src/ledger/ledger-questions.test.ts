@@ -12,8 +12,8 @@ import {
 import { BudgetPeriod, CostKind } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { GetDayTotalResponseSchema, GetGroupTotalResponseSchema } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { createLogger } from '@gateway/telemetry';
-import { ManualClock } from '@gateway/time';
-import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { ManualTime } from '@gateway/time/simulated';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { watchedMetrics } from '../../test/watched-metrics.ts';
 import { CounterTotals, type LedgerReader } from './counter-totals.ts';
 
@@ -27,7 +27,7 @@ const check: Check = {
 };
 
 describe('questions to the usage ledger', () => {
-  let clock: ManualClock;
+  let time: ManualTime;
   let store: MemoryLimitStore;
   let watched: ReturnType<typeof watchedMetrics>;
   const logger = createLogger('limiter', 'silent');
@@ -38,20 +38,21 @@ describe('questions to the usage ledger', () => {
 
   beforeEach(() => {
     vi.resetAllMocks();
-    clock = new ManualClock(Date.parse('2026-11-20T11:00:00Z'));
-    store = new MemoryLimitStore({ clock, maxKeys: 10 });
+    time = new ManualTime(Date.parse('2026-11-20T11:00:00Z'));
+    store = new MemoryLimitStore({ maxKeys: 10 });
     watched = watchedMetrics();
     dayTotal.mockImplementation(async () => create(GetDayTotalResponseSchema, { totalTokens: 12n }));
     groupTotal.mockImplementation(async () =>
       create(GetGroupTotalResponseSchema, { totalTokens: 34n, costMicros: 56n }),
     );
   });
+  afterEach(() => time[Symbol.dispose]());
 
   const open = (usageQuery: LedgerReader | undefined = { getDayTotal: dayTotal, getGroupTotal: groupTotal }) =>
-    new CounterTotals({ store, usageQuery, clock, metrics: watched.metrics, logger, everyMs: 1_000 });
+    new CounterTotals({ store, usageQuery, metrics: watched.metrics, logger, everyMs: 1_000 });
   const withoutLedger = () => {
     const { metrics } = watched;
-    return new CounterTotals({ store, usageQuery: undefined, clock, metrics, logger, everyMs: 1_000 });
+    return new CounterTotals({ store, usageQuery: undefined, metrics, logger, everyMs: 1_000 });
   };
 
   it('name the token and its day', async () => {

@@ -2,7 +2,7 @@ import { create } from '@bufbuild/protobuf';
 import { type CounterName, daySpan, type LimitStore, MemoryLimitStore } from '@gateway/limits';
 import { GetDayTotalResponseSchema } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { createLogger } from '@gateway/telemetry';
-import { ManualClock } from '@gateway/time';
+import { ManualTime } from '@gateway/time/simulated';
 import { afterEach, beforeEach, describe, expect, it, type Mock, vi } from 'vitest';
 import { watchedMetrics } from '../../test/watched-metrics.ts';
 import { CounterTotals, type LedgerReader } from './counter-totals.ts';
@@ -12,7 +12,7 @@ const counter: CounterName = { key: 'token:1', span: daySpan(day) };
 const foreign: CounterName = { key: 'tenant:1', span: daySpan(day) };
 
 describe('how often totals are reloaded, every ten seconds by default', () => {
-  let clock: ManualClock;
+  let time: ManualTime;
   let store: MemoryLimitStore;
   let totals: CounterTotals;
   let pendingIds: Mock<LimitStore['pendingIds']>;
@@ -20,8 +20,8 @@ describe('how often totals are reloaded, every ten seconds by default', () => {
 
   beforeEach(() => {
     vi.useFakeTimers();
-    clock = new ManualClock(Date.parse('2026-11-20T11:00:00Z'));
-    store = new MemoryLimitStore({ clock, maxKeys: 10 });
+    time = new ManualTime(Date.parse('2026-11-20T11:00:00Z'));
+    store = new MemoryLimitStore({ maxKeys: 10 });
     pendingIds = vi.spyOn<LimitStore, 'pendingIds'>(store, 'pendingIds');
     dayTotal.mockReset();
     dayTotal.mockImplementation(async () => create(GetDayTotalResponseSchema, { totalTokens: 1n }));
@@ -30,7 +30,6 @@ describe('how often totals are reloaded, every ten seconds by default', () => {
     totals = new CounterTotals({
       store,
       usageQuery,
-      clock,
       metrics: watchedMetrics().metrics,
       logger,
       everyMs: 10_000,
@@ -40,6 +39,7 @@ describe('how often totals are reloaded, every ten seconds by default', () => {
   afterEach(() => {
     totals[Symbol.dispose]();
     vi.useRealTimers();
+    time[Symbol.dispose]();
   });
 
   /** The seconds of this time in which the ledger was asked. */
@@ -47,7 +47,7 @@ describe('how often totals are reloaded, every ten seconds by default', () => {
     const when: number[] = [];
     for (let n = 1; n <= seconds; n++) {
       const before = dayTotal.mock.calls.length;
-      clock.advanceMs(1_000);
+      time.advanceMs(1_000);
       await vi.advanceTimersByTimeAsync(1_000);
       if (dayTotal.mock.calls.length > before) when.push(n);
     }
@@ -79,7 +79,7 @@ describe('how often totals are reloaded, every ten seconds by default', () => {
 
   it('becomes less for an idle key: every ten minutes in the end, of which other limiters wait a turn', async () => {
     totals.noteUse(counter);
-    clock.advanceMs(3_600_000);
+    time.advanceMs(3_600_000);
     await asked(1);
     const when = await asked(1_300);
     expect(when).toEqual([600, 1_200]);
@@ -88,7 +88,7 @@ describe('how often totals are reloaded, every ten seconds by default', () => {
 
   it('is each turn again for an idle key that was wrong', async () => {
     await totals.load(counter);
-    clock.advanceMs(3_600_000);
+    time.advanceMs(3_600_000);
     await asked(1);
     dayTotal.mockImplementation(async () => create(GetDayTotalResponseSchema, { totalTokens: 5n }));
     await totals.reload(counter);
@@ -97,7 +97,7 @@ describe('how often totals are reloaded, every ten seconds by default', () => {
 
   it('is each turn again for an idle key after a late settle', async () => {
     totals.noteUse(counter);
-    clock.advanceMs(3_600_000);
+    time.advanceMs(3_600_000);
     await asked(1);
     totals.noteLateSettle(counter);
     expect((await asked(30)).filter((second) => second > 5).length).toBeGreaterThanOrEqual(2);
@@ -132,9 +132,9 @@ describe('how often totals are reloaded, every ten seconds by default', () => {
   it('is never for a day that ended six hours ago: it is forgotten', async () => {
     totals.noteUse(counter);
     // Local midnight is at 23:00 UTC.
-    clock.setMs(Date.parse('2026-11-21T04:30:00Z'));
+    time.setMs(Date.parse('2026-11-21T04:30:00Z'));
     expect(await asked(1_300)).not.toEqual([]);
-    clock.setMs(Date.parse('2026-11-21T05:00:00Z'));
+    time.setMs(Date.parse('2026-11-21T05:00:00Z'));
     expect(await asked(1_300)).toEqual([]);
   });
 

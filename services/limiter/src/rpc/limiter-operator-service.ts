@@ -2,6 +2,7 @@ import { GatewayError } from '@gateway/errors';
 import { daySpan } from '@gateway/limits';
 import type { LimiterOperatorService, ReconcileDayRequest } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import type { Caller, Handlers } from '@gateway/rpc';
+import { epochMs } from '@gateway/time';
 import type { Limiter } from '../limiter.ts';
 import { dayState, readKey, readLocalDay } from './read-terms.ts';
 
@@ -10,7 +11,7 @@ export function limiterOperatorHandlers(limiter: Limiter): Handlers<typeof Limit
 }
 
 /** Compares a day's counter with the ledger and corrects it. */
-async function reconcileDay({ totals, clock }: Limiter, request: ReconcileDayRequest, caller: Caller | undefined) {
+async function reconcileDay({ totals }: Limiter, request: ReconcileDayRequest, caller: Caller | undefined) {
   const key = readKey(request.key, caller);
   const groupKey = request.groupKey === '' ? undefined : readKey(request.groupKey, caller);
   const localDay = readLocalDay(request.localDay);
@@ -20,7 +21,7 @@ async function reconcileDay({ totals, clock }: Limiter, request: ReconcileDayReq
       'key must have the form token:<id> or group:<id>: the ledger has no other keys.',
     );
   }
-  if (dayState(localDay, clock.nowMs()) !== 'open') {
+  if (dayState(localDay, epochMs()) !== 'open') {
     throw new GatewayError('invalid_request', 'local_day must be today or the day before.');
   }
   const reloaded = await totals.reload({ key, groupKey, span: daySpan(localDay) }, { force: true });

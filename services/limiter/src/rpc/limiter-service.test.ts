@@ -6,7 +6,6 @@ import { create } from '@bufbuild/protobuf';
 import { MemoryLimitStore } from '@gateway/limits';
 import { type AdmitStreamRequest, AdmitStreamRequestSchema } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { createLogger, Metrics } from '@gateway/telemetry';
-import { systemClock } from '@gateway/time';
 import { describe, expect, it } from 'vitest';
 import { CounterTotals } from '../ledger/counter-totals.ts';
 import { createLimiterMetrics } from '../metrics.ts';
@@ -47,11 +46,11 @@ describe('a long stream of batches', () => {
 });
 
 function limiter() {
-  const [clock, metrics] = [systemClock, createLimiterMetrics(new Metrics())];
-  const store = new MemoryLimitStore({ clock, maxKeys: 10 });
+  const metrics = createLimiterMetrics(new Metrics());
+  const store = new MemoryLimitStore({ maxKeys: 10 });
   const logger = createLogger('limiter', 'silent');
-  const totals = new CounterTotals({ store, clock, metrics, logger, usageQuery: undefined, everyMs: 10_000 });
-  return { store, totals, clock, metrics };
+  const totals = new CounterTotals({ store, metrics, logger, usageQuery: undefined, everyMs: 10_000 });
+  return { store, totals, metrics };
 }
 
 function collectGarbage(): void {

@@ -25,7 +25,7 @@ import type {
   SettleRequest,
 } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import type { Caller, Handlers } from '@gateway/rpc';
-import { localDayOf } from '@gateway/time';
+import { epochMs, localDayOf } from '@gateway/time';
 import type { Limiter } from '../limiter.ts';
 import { countedGroup } from './caller-keys.ts';
 import {
@@ -82,9 +82,9 @@ function termsOf({ limits, group }: Pick<AdmitRequest, 'limits' | 'group'>, key:
 }
 
 /** Asks the store, which may need totals from the ledger first. */
-async function decide({ store, totals, clock, metrics }: Limiter, check: Check): Promise<Decision> {
+async function decide({ store, totals, metrics }: Limiter, check: Check): Promise<Decision> {
   if (!subjectsOf(check).some(({ limits }) => isLimited(limits))) {
-    return { status: create(LimitStatusSchema, { localDay: localDayOf(clock.nowMs()) }) };
+    return { status: create(LimitStatusSchema, { localDay: localDayOf(epochMs()) }) };
   }
   const decision = await totals.ask(check, (covered) => store.admit(covered));
   const { status, refusal } = decision;
@@ -112,15 +112,11 @@ const refusedBy: Readonly<Record<LimitName, string>> = {
 };
 
 /** Reserves what a request can cost. */
-async function reserve(
-  { store, totals, clock, metrics }: Limiter,
-  request: ReserveRequest,
-  caller: Caller | undefined,
-) {
+async function reserve({ store, totals, metrics }: Limiter, request: ReserveRequest, caller: Caller | undefined) {
   const { requestId } = request;
   const key = readKey(request.key, caller);
   checkText('request_id', requestId, 100);
-  const { localDay, isOver } = readOpenDay(request.localDay, clock.nowMs());
+  const { localDay, isOver } = readOpenDay(request.localDay, epochMs());
   const costMicros = readAmount('cost_micros', request.costMicros);
   const terms = termsOf(request, key, caller);
   if (isOver) return {};
@@ -130,11 +126,11 @@ async function reserve(
 }
 
 /** Adds what a request used to its counters, and returns their values. */
-async function settle({ store, totals, clock }: Limiter, request: SettleRequest, caller: Caller | undefined) {
+async function settle({ store, totals }: Limiter, request: SettleRequest, caller: Caller | undefined) {
   const { requestId, ended } = request;
   const key = readKey(request.key, caller);
   checkText('request_id', requestId, 100);
-  const { localDay, isOver } = readOpenDay(request.localDay, clock.nowMs());
+  const { localDay, isOver } = readOpenDay(request.localDay, epochMs());
   const tokens = readAmount('tokens', request.tokens);
   const costMicros = readAmount('cost_micros', request.costMicros);
   const terms = totals.covered(termsOf(request, key, caller));

@@ -5,7 +5,8 @@ import { DatabaseSync, StatementSync } from 'node:sqlite';
 import { MemoryLimitStore } from '@gateway/limits';
 import { BudgetPeriod, CostKind } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { createLogger, Metrics } from '@gateway/telemetry';
-import { localDayOf, ManualClock } from '@gateway/time';
+import { localDayOf } from '@gateway/time';
+import { ManualTime } from '@gateway/time/simulated';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type PlainCheck as Check, PlainStore } from '../../test/plain-store.ts';
@@ -17,17 +18,20 @@ const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics()
 describe('the embedded limit store', () => {
   let folder: string;
   let path: string;
-  let clock: ManualClock;
+  let time: ManualTime;
 
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'admissions-'));
     path = join(folder, 'admissions.sqlite');
-    clock = new ManualClock(startMs);
+    time = new ManualTime(startMs);
   });
-  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+  afterEach(() => {
+    time[Symbol.dispose]();
+    rmSync(folder, { recursive: true, force: true });
+  });
 
   const open = async (resources: AsyncDisposableStack) =>
-    new PlainStore(resources.use(new EmbeddedLimitStore({ path, maxKeys: 1_000, runtime, clock })));
+    new PlainStore(resources.use(new EmbeddedLimitStore({ path, maxKeys: 1_000, runtime })));
   /** Runs `work` with a store that starts with what the previous one left. */
   const withStore = async <T>(work: (store: PlainStore) => T | Promise<T>): Promise<T> => {
     await using resources = new AsyncDisposableStack();
@@ -38,16 +42,16 @@ describe('the embedded limit store', () => {
 
   it('knows the last minute of the one before it, to the millisecond', async () => {
     await withStore(async (store) => kindOf(store, 'r1'));
-    clock.advanceMs(10_000);
+    time.advanceMs(10_000);
     await withStore(async (store) => {
       expect(await kindOf(store, 'r2')).toBe('admitted');
       expect(await kindOf(store, 'r3')).toBe('refused');
       // A repeated request takes no second slot.
       expect(await kindOf(store, 'r1')).toBe('admitted');
     });
-    clock.advanceMs(49_999);
+    time.advanceMs(49_999);
     await withStore(async (store) => expect(await kindOf(store, 'r4')).toBe('refused'));
-    clock.advanceMs(1);
+    time.advanceMs(1);
     await withStore(async (store) => {
       expect(await kindOf(store, 'r5')).toBe('admitted');
       expect(await kindOf(store, 'r6')).toBe('refused');
@@ -56,23 +60,23 @@ describe('the embedded limit store', () => {
 
   it('holds admissions for a minute, and no longer, when the clock was set back by hours', async () => {
     await withStore(async (store) => [await kindOf(store, 'r1'), await kindOf(store, 'r2')]);
-    clock.advanceMs(-7_200_000);
+    time.advanceMs(-7_200_000);
     await withStore(async (store) => expect(await kindOf(store, 'r3')).toBe('refused'));
-    clock.advanceMs(30_000);
+    time.advanceMs(30_000);
     await withStore(async (store) => expect(await kindOf(store, 'r4')).toBe('refused'));
-    clock.advanceMs(30_000);
+    time.advanceMs(30_000);
     await withStore(async (store) => expect(await kindOf(store, 'r5')).toBe('admitted'));
   });
 
   it('knows a request by its latest entry, also when the clock was set back', async () => {
     await withStore(async (store) => {
       await kindOf(store, 'r1');
-      clock.advanceMs(60_000);
+      time.advanceMs(60_000);
       await kindOf(store, 'r1');
     });
-    clock.advanceMs(-1);
+    time.advanceMs(-1);
     await withStore(async (store) => [await kindOf(store, 'r2'), expect(await kindOf(store, 'r3')).toBe('refused')]);
-    clock.advanceMs(1_000);
+    time.advanceMs(1_000);
     await withStore(async (store) => expect(await kindOf(store, 'r4')).toBe('refused'));
   });
 
@@ -90,12 +94,12 @@ describe('the embedded limit store', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 40, size: 'max' }), async (steps) => {
         rmSync(path, { force: true });
-        clock = new ManualClock(startMs);
-        const lasting = new MemoryLimitStore({ clock, maxKeys: 1_000 });
+        time.setMs(startMs);
+        const lasting = new MemoryLimitStore({ maxKeys: 1_000 });
         let resources = new AsyncDisposableStack();
         let { store } = await open(resources);
         for (const { afterMs, key, groupKey, request, isReservationRefused, restart } of steps) {
-          clock.advanceMs(afterMs);
+          time.advanceMs(afterMs);
           if (restart) {
             await resources.disposeAsync();
             resources = new AsyncDisposableStack();
@@ -107,7 +111,7 @@ describe('the embedded limit store', () => {
           expect(await store.admit(question)).toEqual(await lasting.admit(question));
           if (!isReservationRefused) continue;
           const spent = { budget: { amountMicros: 0n, period: BudgetPeriod.DAY } };
-          const localDay = localDayOf(clock.nowMs());
+          const localDay = localDayOf(time.nowMs);
           const reservation = { key, limits: spent, group, requestId: `r${request}`, localDay, costMicros: 1 };
           const [refusal, expected] = [await store.reserve(reservation), await lasting.reserve(reservation)];
           expect(refusal).toBeDefined();
@@ -156,7 +160,7 @@ describe('the embedded limit store', () => {
     await withStore(async (store) => {
       for (const requestId of ['r1', 'r2', 'r3']) {
         await kindOf(store, requestId);
-        clock.advanceMs(60_000);
+        time.advanceMs(60_000);
         vi.advanceTimersByTime(60_000);
       }
     });
@@ -174,7 +178,7 @@ describe('the embedded limit store', () => {
     });
     const withFullDisk = async <T>(work: (store: PlainStore, makeRoom: () => void) => Promise<T>): Promise<T> => {
       await using resources = new AsyncDisposableStack();
-      const options = { path, maxKeys: 1_000, runtime: { logger, metrics }, clock };
+      const options = { path, maxKeys: 1_000, runtime: { logger, metrics } };
       const store = new PlainStore(resources.use(new EmbeddedLimitStore(options)));
       const run = vi.spyOn(StatementSync.prototype, 'run').mockImplementation(() => {
         throw new Error('database or disk is full');
@@ -200,7 +204,7 @@ describe('the embedded limit store', () => {
         const limits = { ...terms.limits, requestsPerMinute: 2 };
         const question = { ...terms, limits, costKind: CostKind.REQUEST_AND_TOKENS };
         await store.admit(question);
-        const reservation = { ...terms, limits, localDay: localDayOf(clock.nowMs()), costMicros: 2 };
+        const reservation = { ...terms, limits, localDay: localDayOf(time.nowMs), costMicros: 2 };
         await store.reserve({ ...reservation, requestId: 'another', costMicros: 1 });
         expect(await store.reserve(reservation)).toBeDefined();
         await store.admit({ ...question, requestId: 'r2' });

@@ -14,7 +14,7 @@ import {
   WINDOW_MS,
 } from '@gateway/limits';
 import type { Logger } from '@gateway/telemetry';
-import { type Clock, monotonicMs, startImmediate, systemClock } from '@gateway/time';
+import { epochMs, monotonicMs, startImmediate } from '@gateway/time';
 import { createLimiterMetrics, reasonOf } from '../metrics.ts';
 
 export interface EmbeddedLimitStoreOptions {
@@ -22,7 +22,6 @@ export interface EmbeddedLimitStoreOptions {
   /** The file with the admissions of the last minute. No other process may have it open. */
   readonly path: string;
   readonly runtime: ServiceRuntime;
-  readonly clock?: Clock;
 }
 
 /**
@@ -32,7 +31,6 @@ export interface EmbeddedLimitStoreOptions {
  * failure the last ones may be missing; a damaged file is recreated.
  */
 export class EmbeddedLimitStore extends MemoryLimitStore implements Disposable {
-  readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #notKept: ReturnType<typeof createLimiterMetrics>['admissionsNotKept'];
   readonly #path: string;
@@ -45,10 +43,9 @@ export class EmbeddedLimitStore extends MemoryLimitStore implements Disposable {
   #nextCleaningMs = 0;
   #hasFailed = false;
 
-  constructor({ path, maxKeys, runtime, clock = systemClock }: EmbeddedLimitStoreOptions) {
+  constructor({ path, maxKeys, runtime }: EmbeddedLimitStoreOptions) {
     const add = (slot: Admission) => this.#add(slot);
-    super({ clock, maxKeys, onAdmitted: add, onReturned: add });
-    this.#clock = clock;
+    super({ maxKeys, onAdmitted: add, onReturned: add });
     this.#logger = runtime.logger;
     this.#notKept = createLimiterMetrics(runtime.metrics).admissionsNotKept;
     this.#path = path;
@@ -79,7 +76,7 @@ export class EmbeddedLimitStore extends MemoryLimitStore implements Disposable {
     // set back.
     const sql = 'SELECT key, request_id, max(entered_ms) AS entered FROM admissions GROUP BY 1, 2 ORDER BY 3';
     const rows = database.prepare(sql).all();
-    const nowMs = this.#clock.nowMs();
+    const nowMs = epochMs();
     const ageOf = (entered: unknown) => nowMs - Number(entered);
     return rows.map((row) => ({
       ...keyNamed(`${row.key}`),
@@ -129,7 +126,7 @@ export class EmbeddedLimitStore extends MemoryLimitStore implements Disposable {
   /** Follows the rules of the windows in memory, including a clock that was set back. */
   #clean(database: DatabaseSync): void {
     this.#nextCleaningMs = monotonicMs() + 1_000;
-    const nowMs = this.#clock.nowMs();
+    const nowMs = epochMs();
     database.prepare('DELETE FROM admissions WHERE entered_ms <= ?').run(nowMs - WINDOW_MS);
     const pullBack = 'UPDATE OR REPLACE admissions SET entered_ms = ? WHERE entered_ms > ?';
     database.prepare(pullBack).run(nowMs, nowMs + WINDOW_MS);

@@ -1,6 +1,6 @@
 import { daySpan } from '@gateway/limits';
 import { createLogger, Metrics } from '@gateway/telemetry';
-import { ManualClock } from '@gateway/time';
+import { ManualTime } from '@gateway/time/simulated';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { FlakyStore } from '../../test/flaky-store.ts';
 import { PlainStore } from '../../test/plain-store.ts';
@@ -26,7 +26,7 @@ class PlainFallback extends PlainStore<FallbackLimitStore> {
 }
 
 describe('a store whose remote goes away', () => {
-  let clock: ManualClock;
+  let time: ManualTime;
   let remote: FlakyStore;
   let store: PlainFallback;
   let watched: ReturnType<typeof watchedMetrics>;
@@ -36,7 +36,6 @@ describe('a store whose remote goes away', () => {
     new PlainFallback(
       new FallbackLimitStore({
         remote,
-        clock,
         metrics: watched.metrics,
         logger,
         leastReplicas: 1,
@@ -67,8 +66,8 @@ describe('a store whose remote goes away', () => {
 
   beforeEach(async () => {
     vi.useFakeTimers();
-    clock = new ManualClock(noonMs);
-    remote = new FlakyStore(clock);
+    time = new ManualTime(noonMs);
+    remote = new FlakyStore();
     watched = watchedMetrics();
     store = await started();
   });
@@ -76,6 +75,7 @@ describe('a store whose remote goes away', () => {
     remote.away = 'no';
     await store[Symbol.asyncDispose]();
     vi.useRealTimers();
+    time[Symbol.dispose]();
   });
 
   it('holds keys to their limits from windows of its own, and says so', async () => {
@@ -94,7 +94,7 @@ describe('a store whose remote goes away', () => {
     await admit('a');
     expect(warn.mock.calls).toEqual([[{ reason: 'away' }, expect.stringContaining('in-memory limits')]]);
     remote.away = 'no';
-    clock.advanceMs(700);
+    time.advanceMs(700);
     await vi.advanceTimersByTimeAsync(250);
     expect(info.mock.calls).toEqual([[{ outage_ms: 700 }, expect.stringContaining('answers again')]]);
   });
@@ -154,12 +154,12 @@ describe('a store whose remote goes away', () => {
 
   it('gives the remote what it admitted, so that no slot is given away twice, even if the remote forgot everything', async () => {
     await admit('a');
-    clock.advanceMs(10_000);
+    time.advanceMs(10_000);
     remote.away = 'before the call';
     await admit('b');
     remote.forgetEverything();
     remote.away = 'no';
-    clock.advanceMs(5_000);
+    time.advanceMs(5_000);
     await vi.advanceTimersByTimeAsync(250);
     expect(await admit('c')).toMatchObject({
       kind: 'admitted',
@@ -275,7 +275,7 @@ describe('a store whose remote goes away', () => {
     const gate = Promise.withResolvers<void>();
     remote.beforeRecording = () => gate.promise;
     await vi.advanceTimersByTimeAsync(250);
-    clock.advanceMs(1);
+    time.advanceMs(1);
     await store.recordAdmissions('key', [{ requestId: 'old', ageMs: 30_000 }]);
     gate.resolve();
     await vi.advanceTimersByTimeAsync(0);
@@ -303,7 +303,7 @@ describe('a store whose remote goes away', () => {
     await remote.reload({ key: 'key', span: daySpan(today) }, { totalTokens: 90, includedIds: [], missingIds: ['a'] });
     await admit('b');
     await store.reloadDay('key', today, { totalTokens: 90, includedIds: ['a'], missingIds: [] });
-    clock.advanceMs(1_000);
+    time.advanceMs(1_000);
     await admit('c');
     remote.away = 'before the call';
     expect(await admit('b')).toMatchObject({ status: { degraded: true, tokens: { remaining: 10 } } });
@@ -401,10 +401,10 @@ describe('a store whose remote goes away', () => {
   it('fails after it decided alone for too long', async () => {
     remote.away = 'before the call';
     await admit('a');
-    clock.advanceMs(3_600_000);
+    time.advanceMs(3_600_000);
     expect(await admit('b')).toMatchObject({ kind: 'admitted' });
     expect(store.notReady()).toBeUndefined();
-    clock.advanceMs(1);
+    time.advanceMs(1);
     await expect(admit('c')).rejects.toMatchObject({
       code: 'providers_unavailable',
       message: expect.stringContaining('Try again later'),

@@ -10,7 +10,6 @@ import {
   type Settlement,
 } from '@gateway/limits';
 import type { Logger } from '@gateway/telemetry';
-import { type Clock, systemClock } from '@gateway/time';
 import type { LimiterConfig, StandAloneLimiterConfig } from '../config.ts';
 import { createLimiterMetrics, type LimiterMetrics, reasonOf } from '../metrics.ts';
 import { RedisLimitStore } from './redis-limit-store.ts';
@@ -25,8 +24,8 @@ export function openSharedLimitStore(
   resources: AsyncDisposableStack,
 ): LimitStore {
   const { redis: settings } = config;
-  const remote = resources.use(new RedisLimitStore({ settings, clock: systemClock, logger, metrics }));
-  const parts = { remote, clock: systemClock, metrics: createLimiterMetrics(metrics), logger };
+  const remote = resources.use(new RedisLimitStore({ settings, logger, metrics }));
+  const parts = { remote, metrics: createLimiterMetrics(metrics), logger };
   const store = resources.use(new FallbackLimitStore({ ...parts, ...config, maxKept: config.memoryMaxKeys }));
   remote.onReconnected(() => void store.remind());
   return store;
@@ -34,7 +33,6 @@ export function openSharedLimitStore(
 
 export interface FallbackLimitStoreOptions extends Pick<LimiterConfig, 'failureMode' | 'localMaxMs' | 'leastReplicas'> {
   readonly remote: LimitStore;
-  readonly clock: Clock;
   readonly metrics: LimiterMetrics;
   readonly logger: Logger;
   /** How many keys, admissions and settles are kept for an outage. */

@@ -34,8 +34,8 @@ import {
 } from '@gateway/redis';
 import type { Logger, Metrics } from '@gateway/telemetry';
 import {
-  type Clock,
   endOfLocalDayMs,
+  epochMs,
   type LocalDay,
   localDayOf,
   startOfLocalDayMs,
@@ -47,12 +47,10 @@ import { RedisScripts } from './redis-scripts.ts';
 
 export interface RedisLimitStoreOptions {
   readonly settings: RedisSettings;
-  /** Used only to guess the local day; decisions use Redis' clock. */
-  readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
   /** For tests only: replaces Redis' clock in every script. */
-  readonly redisClock?: Clock;
+  readonly redisNowMs?: (() => number) | undefined;
   /** For tests only. */
   readonly maxPendingIds?: number;
 }
@@ -88,8 +86,8 @@ export class RedisLimitStore implements LimitStore, AsyncDisposable {
     const onFault = (reason: string) => options.logger.warn({ reason }, 'connection to Redis failed');
     this.#redis = openRedis({ ...options, isRepeatable: true, onFault });
     this.#operation = redisOperations(options.metrics);
-    const { redisClock } = options;
-    this.#scripts = new RedisScripts({ redis: this.#redis, operation: this.#operation, redisClock });
+    const { redisNowMs } = options;
+    this.#scripts = new RedisScripts({ redis: this.#redis, operation: this.#operation, redisNowMs });
     this.#groups = new RedisGroupLimits(this.#scripts);
   }
 
@@ -218,9 +216,9 @@ export class RedisLimitStore implements LimitStore, AsyncDisposable {
   async #onLocalDay<T>(call: (localDay: LocalDay) => Promise<T | number>): Promise<T> {
     // Midnight may pass between a guess and its check.
     for (let guesses = 0; guesses < 3; guesses++) {
-      const answer = await call(localDayOf(this.#options.clock.nowMs() + this.#aheadMs));
+      const answer = await call(localDayOf(epochMs() + this.#aheadMs));
       if (typeof answer !== 'number') return answer;
-      this.#aheadMs = answer - this.#options.clock.nowMs();
+      this.#aheadMs = answer - epochMs();
     }
     throw new Error('the clock of Redis jumps: the local day is unknown');
   }

@@ -1,12 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { type openRedis, type RedisOperation, runScript, scriptOf } from '@gateway/redis';
-import type { Clock } from '@gateway/time';
 
 export interface RedisScriptsOptions {
   readonly redis: ReturnType<typeof openRedis>;
   readonly operation: RedisOperation;
   /** For tests only: replaces Redis' clock in every script. */
-  readonly redisClock?: Clock | undefined;
+  readonly redisNowMs?: (() => number) | undefined;
 }
 
 /** Each is named as a whole, so that programs of the image include it. */
@@ -51,7 +50,7 @@ export class RedisScripts {
 
   /** The time of a test, or nothing, for the script that reads the clock. */
   get testTime(): number | '' {
-    return this.#options.redisClock?.nowMs() ?? '';
+    return this.#options.redisNowMs?.() ?? '';
   }
 
   /** Runs a script that returns numbers, or nothing. */
