@@ -11,7 +11,6 @@ import { UsageLedgerService, UsageReportService } from '@gateway/proto/usage/v1/
 import { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import type { Client } from '@gateway/rpc';
 import type { Logger } from '@gateway/telemetry';
-import type { Clock } from '@gateway/time';
 import type { AuditTrail } from './access/audit-trail.ts';
 import type { PersonRules } from './access/person-rules.ts';
 import type { AlertSender } from './alerts/alert-sender.ts';
@@ -94,6 +93,5 @@ export interface AdminParts {
   readonly rules?: Pick<PersonRules, 'names'>;
   readonly audit: AuditTrail;
   readonly sender: AlertSender;
-  readonly clock: Clock;
   readonly logger: Logger;
 }

@@ -7,7 +7,6 @@ import { faultLog, peerChannels } from '@gateway/lifecycle/transport';
 import { AdapterService } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { Role } from '@gateway/proto/admin/v1/operator_service_pb.js';
 import { connectErrorOf, serverInterceptors } from '@gateway/rpc/connect-server';
-import { type Clock, systemClock } from '@gateway/time';
 import { Router } from 'express';
 import { AccessGate } from './access/access-gate.ts';
 import { tendAuditLog } from './access/audit-retention.ts';
@@ -47,7 +46,6 @@ export interface AdminService extends Service {
 }
 
 export interface AdminSurroundings {
-  readonly clock?: Clock;
   /** The folder of the console's files. */
   readonly consoleFolder?: string;
 }
@@ -60,27 +58,27 @@ export function createAdminService(
   peers: AdminPeers,
   { database }: { readonly database: GatewayDatabase },
   { logger, metrics }: ServiceRuntime,
-  { clock = systemClock, consoleFolder = builtConsole }: AdminSurroundings = {},
+  { consoleFolder = builtConsole }: AdminSurroundings = {},
 ): AdminService {
-  const operators = new OperatorStore(database, clock);
-  const sessions = new SessionStore(database, config, clock);
-  const refusals = new Refusals({ database, logger, metrics, clock });
+  const operators = new OperatorStore(database);
+  const sessions = new SessionStore(database, config);
+  const refusals = new Refusals({ database, logger, metrics });
   const signIns = new SignInCounter(metrics);
   const ensureFirst = firstOperator(config, operators);
   const { identity, people } = peers;
   const rules = personRules(config.oidc, peers);
   const { allowsDevelopmentSecrets } = config;
   const signIn = new SignIn({
-    ...{ database, operators, sessions, refusals, identity, people, rules, signIns, clock, ensureFirst },
+    ...{ database, operators, sessions, refusals, identity, people, rules, signIns, ensureFirst },
     allowsDevelopmentSecrets,
   });
-  const gate = new AccessGate({ signIn, sessions, refusals, clock });
+  const gate = new AccessGate({ signIn, sessions, refusals });
   const provider = config.oidc && new OidcProvider(config.oidc);
   const counter = lookupCounter(metrics);
   const lookups = provider && personLookups();
-  const codeRate = new MinuteRate({ clock, mostOfName: 20, mostOverall: 1_000 });
-  const pendingSignIns = new PendingSignIns(database, clock);
-  const rate = new MinuteRate({ clock, mostOfName: 60, mostOverall: 600 });
+  const codeRate = new MinuteRate({ mostOfName: 20, mostOverall: 1_000 });
+  const pendingSignIns = new PendingSignIns(database);
+  const rate = new MinuteRate({ mostOfName: 60, mostOverall: 600 });
   const onFault = faultLog(logger);
   const stopping = new AbortController();
   let tending: Promise<unknown> = Promise.resolve();
@@ -97,24 +95,24 @@ export function createAdminService(
     if (provider === undefined || oidc?.lookupMs === undefined || personKeys.length === 0) return undefined;
     return new PersonLookups({
       grants: new PersonGrants(database, personKeys),
-      ...{ provider, people, rules, operators, sessions, database, intervalMs: oidc.lookupMs, clock, logger, counter },
+      ...{ provider, people, rules, operators, sessions, database, intervalMs: oidc.lookupMs, logger, counter },
     });
   }
   const signInPages = (known: OidcProvider) => {
     const pages = { provider: known, pendingSignIns, refusals };
-    const devicePages = new DevicePages({ ...pages, people, rules, lookups, rate: codeRate, database, clock });
+    const devicePages = new DevicePages({ ...pages, people, rules, lookups, rate: codeRate, database });
     return [oidcRoutes({ ...pages, lookups, rate, signIn, signIns, devicePages, logger }), devicePages.routes()];
   };
 
-  const sender = new AlertSender({ proxies: config.proxies, publicUrl: config.names.publicUrl, clock });
-  const audit = new AuditTrail(database, clock, logger);
-  const parts: AdminParts = { peers, database, rules, audit, sender, clock, logger };
+  const sender = new AlertSender({ proxies: config.proxies, publicUrl: config.names.publicUrl });
+  const audit = new AuditTrail(database, logger);
+  const parts: AdminParts = { peers, database, rules, audit, sender, logger };
   const state = { hasProvider: provider !== undefined, rules, lookups };
   const notes = peopleNotes(state);
-  const figures = new FigureReader({ peers, people: () => readPeopleState(state), notes, clock, logger });
+  const figures = new FigureReader({ peers, people: () => readPeopleState(state), notes, logger });
   const relay = new EdgeRelay(peers.edgeUrl);
   const alerts = new AlertLoop({
-    ...{ peers, figures, store: new AlertStore(database, clock), sender, clock, logger, metrics },
+    ...{ peers, figures, store: new AlertStore(database), sender, logger, metrics },
     intervalMs: config.alertIntervalMs,
   });
   const adminApp = createApp({
@@ -143,7 +141,7 @@ export function createAdminService(
       figures.start();
       alerts.start();
       const { auditRetentionDays: retentionDays } = config;
-      tending = tendAuditLog({ database, clock, logger, retentionDays, signal: stopping.signal });
+      tending = tendAuditLog({ database, logger, retentionDays, signal: stopping.signal });
       if (lookups !== undefined) lookingUp = lookups.tend(stopping.signal);
       await ensureFirst().catch((err) => logger.warn({ err }, 'the first operator could not be created yet'));
     },

@@ -5,9 +5,9 @@ import { AuditOutcome, AuditService } from '@gateway/proto/admin/v1/audit_servic
 import { Role } from '@gateway/proto/admin/v1/operator_service_pb.js';
 import { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { createLogger, Metrics } from '@gateway/telemetry';
-import { ManualClock } from '@gateway/time';
+import { ManualTime } from '@gateway/time/simulated';
 import { createTokenText } from '@gateway/tokens';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { peer } from '../src/__fixtures__/rpc-world.ts';
 import { removeOldAudit, rowsAtOnce } from '../src/access/audit-retention.ts';
 import { AuditTrail } from '../src/access/audit-trail.ts';
@@ -88,18 +88,15 @@ describe.each(testDatabases)('over $name', ({ open }) => {
 
   it('sessions are found by their cookie until they end, and are kept no longer', async () => {
     await using opened = await open();
-    const clock = new ManualClock(startMs);
-    const sessions = new SessionStore(
-      opened.database,
-      { sessionIdleMs: 1_000, sessionMaxMs: 2_000, oidcSessionMs: 2_000 },
-      clock,
-    );
+    using time = new ManualTime(startMs);
+    const rules = { sessionIdleMs: 1_000, sessionMaxMs: 2_000, oidcSessionMs: 2_000 };
+    const sessions = new SessionStore(opened.database, rules);
     const holder = { operator_id: 'id', token_id: null, token_revision: null, person_id: null };
     const { secret, session } = await sessions.begin(holder, 'token');
     expect(await sessions.use(secret)).toEqual(session);
     expect(await sessions.use(session.session_hash)).toBeUndefined();
     expect(await sessions.count()).toBe(1);
-    clock.advanceMs(1_000);
+    time.advanceMs(1_000);
     expect(await sessions.use(secret)).toBeUndefined();
     expect(await sessions.count()).toBe(0);
     await sessions.begin({ operator_id: null, token_id: 'token', token_revision: 3, person_id: null }, 'token');
@@ -116,13 +113,14 @@ describe.each(testDatabases)('over $name', ({ open }) => {
     };
 
     async function aLog(opened: Awaited<ReturnType<typeof open>>) {
-      const clock = new ManualClock(startMs);
+      const time = new ManualTime(startMs);
+      onTestFinished(() => time[Symbol.dispose]());
       const { database } = opened;
       const identity = peer(IdentityService, { list: () => ({}) });
       const audit = auditService({ database, peers: { identity } });
       const transport = createRouterTransport(({ service }) => service(AuditService, audit));
-      const trail = new AuditTrail(database, clock);
-      return { clock, database, trail, client: createClient(AuditService, transport) };
+      const trail = new AuditTrail(database);
+      return { time, database, trail, client: createClient(AuditService, transport) };
     }
 
     it('has every change, with the state before and after', async () => {
@@ -152,10 +150,10 @@ describe.each(testDatabases)('over $name', ({ open }) => {
 
     it('is read a page at a time, without repetitions and gaps', async () => {
       await using opened = await open();
-      const { trail, clock, client } = await aLog(opened);
+      const { trail, time, client } = await aLog(opened);
       for (let number = 0; number < 25; number++) {
         // Several of the same moment.
-        if (number % 4 === 0) clock.advanceMs(1);
+        if (number % 4 === 0) time.advanceMs(1);
         await trail.change(context, { action: 'a.b', subject: `${number}` }, async () => ({ answer: undefined }));
       }
       const subjects: string[] = [];
@@ -175,9 +173,9 @@ describe.each(testDatabases)('over $name', ({ open }) => {
 
     it('is searched by actor, action, subject and time', async () => {
       await using opened = await open();
-      const { trail, clock, client } = await aLog(opened);
+      const { trail, time, client } = await aLog(opened);
       for (const subject of ['responses/Team_A', 'responses/team-b', '100%']) {
-        clock.advanceMs(1_000);
+        time.advanceMs(1_000);
         await trail.change(context, { action: 'account.disable', subject }, async () => ({ answer: undefined }));
       }
       const found = async (request: Parameters<typeof client.listAudit>[0]) =>
@@ -203,9 +201,9 @@ describe.each(testDatabases)('over $name', ({ open }) => {
 
     it('has a row for all refusals of a kind, and stays small under many addresses', async () => {
       await using opened = await open();
-      const { clock, database, client } = await aLog(opened);
+      const { database, client } = await aLog(opened);
       const metrics = new Metrics();
-      const refusals = new Refusals({ database, clock, metrics, logger: createLogger('test', 'silent') });
+      const refusals = new Refusals({ database, metrics, logger: createLogger('test', 'silent') });
       const note = (address: string) =>
         refusals.note({ reason: 'sign_in', actor: '', address, subject: 'an unknown token' });
       for (let number = 0; number < 10; number++) await note('192.0.2.1');
@@ -219,7 +217,7 @@ describe.each(testDatabases)('over $name', ({ open }) => {
     it('loses only expired rows, a few at a time', async () => {
       await using opened = await open();
       const { database } = opened;
-      const clock = new ManualClock(startMs);
+      using _time = new ManualTime(startMs);
       const dayMs = 86_400_000;
       const row = (atMs: number, id: string) => ({
         ...{ audit_id: id, at_ms: atMs, action: 'a.b', subject: id, details: '{}' },
@@ -237,25 +235,25 @@ describe.each(testDatabases)('over $name', ({ open }) => {
         .values([row(firstKeptMs, 'kept'), row(startMs, 'new')])
         .execute();
       const { signal } = new AbortController();
-      expect(await removeOldAudit({ database, clock, retentionDays: 30, signal })).toBe(old.length);
+      expect(await removeOldAudit({ database, retentionDays: 30, signal })).toBe(old.length);
       const left = await database.selectFrom('audit_log').select('audit_id').orderBy('at_ms').execute();
       expect(left.map(({ audit_id }) => audit_id)).toEqual(['kept', 'new']);
-      expect(await removeOldAudit({ database, clock, retentionDays: 30, signal })).toBe(0);
+      expect(await removeOldAudit({ database, retentionDays: 30, signal })).toBe(0);
     });
   });
 
   describe('sign-ins in progress at a provider', () => {
     it('come back to any replica, however many made the key at once', async () => {
       await using opened = await open();
-      const clock = new ManualClock(startMs);
-      const replicas = [1, 2, 3].map(() => new PendingSignIns(opened.database, clock));
+      using _time = new ManualTime(startMs);
+      const replicas = [1, 2, 3].map(() => new PendingSignIns(opened.database));
       const pending = { state: 's', nonce: 'n', codeVerifier: 'v', returnTo: '/' };
       const cookies = await Promise.all(replicas.map((replica) => replica.toCookie(pending)));
       for (const cookie of cookies) {
-        expect(await new PendingSignIns(opened.database, clock).fromCookie(cookie)).toEqual(pending);
+        expect(await new PendingSignIns(opened.database).fromCookie(cookie)).toEqual(pending);
       }
       await using elsewhere = await open();
-      const stranger = new PendingSignIns(elsewhere.database, clock);
+      const stranger = new PendingSignIns(elsewhere.database);
       expect(await replicas[0]?.fromCookie(await stranger.toCookie(pending))).toBeUndefined();
     });
   });
@@ -263,9 +261,9 @@ describe.each(testDatabases)('over $name', ({ open }) => {
   describe('sessions', () => {
     it('are at most a hundred for one holder, without effect on other holders', async () => {
       await using opened = await open();
-      const clock = new ManualClock(startMs);
+      using time = new ManualTime(startMs);
       const rules = { sessionIdleMs: 3_600_000, sessionMaxMs: 3_600_000, oidcSessionMs: 3_600_000 };
-      const sessions = new SessionStore(opened.database, rules, clock);
+      const sessions = new SessionStore(opened.database, rules);
       const holders = [
         { operator_id: 'one', token_id: null, token_revision: null, person_id: null },
         { operator_id: null, token_id: 'one', token_revision: 1, person_id: null },
@@ -274,7 +272,7 @@ describe.each(testDatabases)('over $name', ({ open }) => {
       for (const holder of holders) await sessions.begin(holder, 'token');
       const secrets: string[] = [];
       for (let n = 0; n < mostOfHolder + 5; n++) {
-        clock.advanceMs(1);
+        time.advanceMs(1);
         secrets.push((await sessions.begin(holders[1], 'token')).secret);
       }
       expect(await sessions.count()).toBe(mostOfHolder + 2);

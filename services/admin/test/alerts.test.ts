@@ -4,7 +4,7 @@ import { GroupService, IdentityService } from '@gateway/proto/identity/v1/identi
 import { AlertFormat, PoolOperatorService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { UsageReportService } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { createLogger, Metrics } from '@gateway/telemetry';
-import { ManualClock } from '@gateway/time';
+import { ManualTime } from '@gateway/time/simulated';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { alertReceiver } from '../src/__fixtures__/alert-receiver.ts';
 import { peer } from '../src/__fixtures__/rpc-world.ts';
@@ -24,8 +24,9 @@ describe.each(testDatabases)('warnings over $name', ({ open }) => {
   async function world() {
     const opened = await open();
     onTestFinished(() => opened[Symbol.asyncDispose]());
-    const clock = new ManualClock(startMs);
-    return { database: opened.database, clock, store: new AlertStore(opened.database, clock) };
+    const time = new ManualTime(startMs);
+    onTestFinished(() => time[Symbol.dispose]());
+    return { database: opened.database, time, store: new AlertStore(opened.database) };
   }
 
   it('are one message for each receiver, cause and period, however many replicas find them', async () => {
@@ -40,27 +41,27 @@ describe.each(testDatabases)('warnings over $name', ({ open }) => {
   });
 
   it('are claimed by one replica, and by another one when that has died', async () => {
-    const { store, clock } = await world();
+    const { store, time } = await world();
     await store.note([{ receiver: 'ops', cause: cause() }]);
     const [row = expect.fail()] = await store.due('ops');
     const claims = (await Promise.all([1, 2, 3].map(() => store.claim(row)))).filter((each) => each !== undefined);
     expect(claims).toHaveLength(1);
     expect(await store.due('ops')).toEqual([]);
-    clock.advanceMs(60_000);
+    time.advanceMs(60_000);
     const [late = expect.fail()] = await store.due('ops');
     const second = (await store.claim(late)) ?? expect.fail();
     expect(second).toMatchObject({ alert_id: row.alert_id, attempts: 2 });
     // The first one was only slow.
     expect(await store.end(claims[0] ?? expect.fail(), { state: 'failed', answer: '500' })).toBeUndefined();
     expect(await store.end(second, { state: 'sent', answer: '204' })).toMatchObject({
-      ...{ state: 'sent', answer: '204', attempts: 2, ended_at_ms: clock.nowMs() },
+      ...{ state: 'sent', answer: '204', attempts: 2, ended_at_ms: time.nowMs },
     });
-    clock.advanceMs(60_000);
+    time.advanceMs(60_000);
     expect(await store.due('ops')).toEqual([]);
   });
 
   it('wait together while their receiver is away', async () => {
-    const { store, clock } = await world();
+    const { store, time } = await world();
     await store.note(['a', 'b'].map((name) => ({ receiver: 'ops', cause: cause(name) })));
     const [row = expect.fail()] = await store.due('ops');
     const claimed = (await store.claim(row)) ?? expect.fail();
@@ -69,20 +70,20 @@ describe.each(testDatabases)('warnings over $name', ({ open }) => {
     await store.postpone('ops', dueAtMs);
     expect(await store.due('ops')).toEqual([]);
     expect(await store.nextDueMs(['ops'])).toBe(dueAtMs);
-    clock.setMs(dueAtMs);
+    time.setMs(dueAtMs);
     expect(await store.due('ops')).toHaveLength(2);
   });
 
   it('are given up after a day, and removed long after their period', async () => {
-    const { store, clock } = await world();
+    const { store, time } = await world();
     await store.note([{ receiver: 'removed', cause: cause() }]);
-    clock.advanceMs(dayMs + 1);
+    time.advanceMs(dayMs + 1);
     await store.clean();
     expect(await store.list(9)).toMatchObject([{ state: 'failed' }]);
-    clock.setMs(startMs + retentionDays * dayMs);
+    time.setMs(startMs + retentionDays * dayMs);
     await store.clean();
     expect(await store.list(9)).toHaveLength(1);
-    clock.advanceMs(1);
+    time.advanceMs(1);
     await store.clean();
     expect(await store.list(9)).toEqual([]);
   });
@@ -149,13 +150,12 @@ describe.each(testDatabases)('warnings over $name', ({ open }) => {
 });
 
 function loopOn(database: GatewayDatabase, peers: AdminPeers): AlertLoop {
-  const clock = { nowMs: () => Date.now() };
   const proxies = { httpsProxy: '', httpProxy: '', noProxy: '' };
-  const sender = new AlertSender({ proxies, publicUrl: undefined, clock });
+  const sender = new AlertSender({ proxies, publicUrl: undefined });
   const figures = { read: () => Promise.reject(new Error('no figures')) };
   const runtime = { logger: createLogger('admin', 'silent'), metrics: new Metrics() };
-  const store = new AlertStore(database, clock);
-  const loop = new AlertLoop({ peers, figures, store, sender, clock, ...runtime, intervalMs: 50 });
+  const store = new AlertStore(database);
+  const loop = new AlertLoop({ peers, figures, store, sender, ...runtime, intervalMs: 50 });
   loop.start();
   onTestFinished(async () => {
     await loop[Symbol.asyncDispose]();

@@ -81,7 +81,7 @@ export async function openOfflineAdmin(
   const keys = issues ? await readIdentityKeys(env) : { hashKeys: [hashKeyOf(randomBytes(32))] };
   const credentials = kind === 'none' ? readCredentialConfig(env) : await readCredentialSettings(env);
   const parts = await openParts(env, handle, { keys, credentials }, stack);
-  const transport = createRouterTransport(operationRoutes(parts, new OperatorStore(handle, systemClock)), {
+  const transport = createRouterTransport(operationRoutes(parts, new OperatorStore(handle)), {
     router: { interceptors: [asThisMachine] },
   });
   const open = stack.move();
@@ -152,9 +152,8 @@ async function openParts(
       ...{ issuer: '', groups: readSettings(env, readPeopleGroups) },
       groupIds: async () => new Map(),
     }),
-    audit: new AuditTrail(database, systemClock, logger),
-    sender: stack.use(new AlertSender({ proxies, publicUrl: undefined, clock: systemClock })),
-    clock: systemClock,
+    audit: new AuditTrail(database, logger),
+    sender: stack.use(new AlertSender({ proxies, publicUrl: undefined })),
     logger,
   };
 }

@@ -4,7 +4,6 @@ import { callerKey } from '@gateway/admin/access/caller';
 import { ConfigError, type Environment } from '@gateway/config';
 import { Encryption } from '@gateway/pool-broker/credentials/encryption';
 import { rotateKeys } from '@gateway/pool-broker/credentials/rotate-keys';
-import { systemClock } from '@gateway/time';
 import { openCurrentDatabase, readRotationKeys } from './gateway-database.ts';
 import { thisMachine } from './this-machine.ts';
 
@@ -18,7 +17,7 @@ export async function rotateAccountKeys(env: Environment, report: (line: string)
   const encryption = new Encryption(await readRotationKeys(env));
   await using database = await openCurrentDatabase(env);
   report(`re-encrypting in ${database.description}`);
-  const audit = new AuditTrail(database.handle, systemClock);
+  const audit = new AuditTrail(database.handle);
   const context = { values: createContextValues().set(callerKey, thisMachine) };
   const change = { action: 'account.rotate_keys', subject: encryption.currentKeyId };
   const refused = await audit.change(context, change, async () => {

@@ -8,7 +8,7 @@ import { openTestSqlite } from '@gateway/database/testing';
 import { IdentityService, TokenKind, type TokenSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { directClient, type Handlers, serviceRoute } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
-import { ManualClock } from '@gateway/time';
+import { ManualTime } from '@gateway/time/simulated';
 import { createTokenText, tokenSha256 } from '@gateway/tokens';
 import { sql } from 'kysely';
 import { onTestFinished } from 'vitest';
@@ -37,7 +37,8 @@ export interface BrowserSession {
  */
 export async function anAdminWorld(env: Readonly<Record<string, string>> = {}, atPort = 0, edgeUrl?: string) {
   const { database, ...opened } = await openTestSqlite();
-  const clock = new ManualClock(Date.parse('2026-11-23T10:00:00Z'));
+  const time = new ManualTime(Date.parse('2026-11-23T10:00:00Z'));
+  onTestFinished(() => time[Symbol.dispose]());
   const metrics = new Metrics();
   const runtime = { logger: createLogger('admin', 'silent'), metrics };
   const callers = new Map<string, MessageInitShape<typeof TokenSchema>>();
@@ -46,7 +47,6 @@ export async function anAdminWorld(env: Readonly<Record<string, string>> = {}, a
   // The services under test call no other peer.
   const peers = { identity, people, groups, edgeUrl } as unknown as AdminPeers;
   const service = createAdminService(readAdminConfig(env), peers, { database }, runtime, {
-    clock,
     consoleFolder: fileURLToPath(new URL('./console', import.meta.url)),
   });
   await service.start();
@@ -59,7 +59,7 @@ export async function anAdminWorld(env: Readonly<Record<string, string>> = {}, a
     await opened[Symbol.asyncDispose]();
   });
   const { port } = server.address() as AddressInfo;
-  const operators = new OperatorStore(database, clock);
+  const operators = new OperatorStore(database);
 
   const send = (method: string, path: string, headers: OutgoingHttpHeaders = {}, body = '') =>
     sendTo(port, method, path, headers, body);
@@ -71,7 +71,7 @@ export async function anAdminWorld(env: Readonly<Record<string, string>> = {}, a
   return {
     url: `http://127.0.0.1:${port}`,
     database,
-    clock,
+    time,
     metrics,
     service,
     operators,

@@ -5,7 +5,7 @@ import { InvalidFieldsSchema } from '@gateway/proto/admin/v1/invalid_fields_pb.j
 import { Role } from '@gateway/proto/admin/v1/operator_service_pb.js';
 import { directClient, type Handlers, type Client as PeerClient } from '@gateway/rpc';
 import { createLogger } from '@gateway/telemetry';
-import { ManualClock } from '@gateway/time';
+import { ManualTime } from '@gateway/time/simulated';
 import { expect, onTestFinished } from 'vitest';
 import { AuditTrail } from '../access/audit-trail.ts';
 import { callerKey } from '../access/caller.ts';
@@ -33,13 +33,14 @@ export async function rpcWorld<S extends DescService>(
 ) {
   const { database, ...opened } = await openTestSqlite();
   onTestFinished(() => opened[Symbol.asyncDispose]());
-  const clock = new ManualClock(startMs);
-  const audit = new AuditTrail(database, clock);
+  const time = new ManualTime(startMs);
+  onTestFinished(() => time[Symbol.dispose]());
+  const audit = new AuditTrail(database);
   const proxies = { httpsProxy: '', httpProxy: '', noProxy: '' };
-  const sender = new AlertSender({ proxies, publicUrl: undefined, clock });
+  const sender = new AlertSender({ proxies, publicUrl: undefined });
   onTestFinished(() => sender[Symbol.asyncDispose]());
   const logger = createLogger('admin', 'silent');
-  const parts = { peers: peers as AdminPeers, database, audit, sender, clock, logger };
+  const parts = { peers: peers as AdminPeers, database, audit, sender, logger };
   const caller = { kind: 'operator', operatorId: 'o1', name: 'ada', role: Role.OPERATOR, address: '' } as const;
   const transport = createRouterTransport((router) => router.service(service, create(parts)), {
     router: { interceptors: [(next) => (request) => next(withCaller(request))] },
@@ -53,7 +54,7 @@ export async function rpcWorld<S extends DescService>(
   const client: Client<S> = createClient(service, transport);
   return {
     client,
-    clock,
+    time,
     audited: async () => {
       const rows = await database.selectFrom('audit_log').selectAll().orderBy('at_ms').execute();
       return rows.map(({ actor, action, subject, outcome, details }) => {

@@ -1,25 +1,25 @@
 import { Code, ConnectError, createContextValues, type StreamResponse, type UnaryRequest } from '@connectrpc/connect';
 import { Role } from '@gateway/proto/admin/v1/operator_service_pb.js';
 import { SystemService } from '@gateway/proto/admin/v1/system_service_pb.js';
-import { ManualClock } from '@gateway/time';
+import { ManualTime } from '@gateway/time/simulated';
 import { expect, it } from 'vitest';
 import { AccessGate } from './access-gate.ts';
 import type { Caller } from './caller.ts';
 
 it('ends a stream soon after its caller lost the permission', async () => {
-  const clock = new ManualClock(0);
+  using time = new ManualTime(0);
   let isSignedIn = true;
   const caller: Caller = { kind: 'operator', operatorId: 'id', name: 'vera', role: Role.VIEWER, address: '' };
   const byToken = async () => {
     if (!isSignedIn) throw new ConnectError('no longer valid', Code.Unauthenticated);
     return caller;
   };
-  const parts = { clock, signIn: { byToken } };
+  const parts = { signIn: { byToken } };
   const gate = new AccessGate(parts as unknown as ConstructorParameters<typeof AccessGate>[0]);
   async function* everySecond() {
     for (let second = 0; ; second++) {
       yield second;
-      clock.advanceMs(1_000);
+      time.advanceMs(1_000);
     }
   }
   const next = async () => ({ stream: true, message: everySecond() }) as unknown as StreamResponse;

@@ -2,7 +2,7 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import type { DescMethod } from '@bufbuild/protobuf';
 import { Code, ConnectError, type ContextValues, type HandlerContext, type Interceptor } from '@connectrpc/connect';
 import { SessionService } from '@gateway/proto/admin/v1/session_service_pb.js';
-import { type Clock, isWithin } from '@gateway/time';
+import { epochMs, isWithin } from '@gateway/time';
 import { nameOf, personName } from './audit-trail.ts';
 import { type Caller, type Connection, callerKey, connectionKey, sessionKey } from './caller.ts';
 import { mayCall, type Permission, permissionOf } from './permissions.ts';
@@ -16,7 +16,6 @@ export interface GateParts {
   readonly signIn: SignIn;
   readonly sessions: SessionStore;
   readonly refusals: Refusals;
-  readonly clock: Clock;
 }
 
 /** A signed-in caller. It has no session if the call brought a token. */
@@ -94,7 +93,7 @@ export class AccessGate {
     if (!response.stream) return response;
     const { method, header: requestHeader, contextValues: values, signal } = request;
     const checkAgain = () => this.check({ method, requestHeader, values, signal });
-    return { ...response, message: checked(response.message, this.#parts.clock, checkAgain) };
+    return { ...response, message: checked(response.message, checkAgain) };
   };
 
   async #refuse(reason: 'role' | 'csrf', caller: Caller, what: string, text: string): Promise<never> {
@@ -121,12 +120,12 @@ type CheckedCall = Pick<HandlerContext, 'requestHeader' | 'signal'> & {
   readonly values: ContextValues;
 };
 
-async function* checked<T>(messages: AsyncIterable<T>, clock: Clock, check: () => Promise<void>): AsyncGenerator<T> {
-  let checkedMs = clock.nowMs();
+async function* checked<T>(messages: AsyncIterable<T>, check: () => Promise<void>): AsyncGenerator<T> {
+  let checkedMs = epochMs();
   for await (const message of messages) {
-    if (!isWithin(recheckMs, checkedMs, clock.nowMs())) {
+    if (!isWithin(recheckMs, checkedMs, epochMs())) {
       await check();
-      checkedMs = clock.nowMs();
+      checkedMs = epochMs();
     }
     yield message;
   }

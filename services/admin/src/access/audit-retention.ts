@@ -1,10 +1,9 @@
 import type { GatewayDatabase } from '@gateway/database';
 import type { Logger } from '@gateway/telemetry';
-import { type Clock, sleep } from '@gateway/time';
+import { epochMs, sleep } from '@gateway/time';
 
 export interface AuditRetention {
   readonly database: GatewayDatabase;
-  readonly clock: Clock;
   readonly logger: Logger;
   /** How long rows are kept; 0 keeps all. */
   readonly retentionDays: number;
@@ -32,8 +31,8 @@ export async function tendAuditLog(parts: AuditRetention): Promise<void> {
  * removed rows.
  */
 export async function removeOldAudit(parts: Omit<AuditRetention, 'logger'>): Promise<number> {
-  const { database, clock, retentionDays, signal } = parts;
-  const beforeMs = clock.nowMs() - retentionDays * dayMs;
+  const { database, retentionDays, signal } = parts;
+  const beforeMs = epochMs() - retentionDays * dayMs;
   let removed = 0;
   for (let last = rowsAtOnce; last === rowsAtOnce && !signal.aborted; removed += last) {
     const { numDeletedRows } = await database

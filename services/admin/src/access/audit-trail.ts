@@ -2,7 +2,7 @@ import { ConnectError, type HandlerContext } from '@connectrpc/connect';
 import type { GatewayDatabase, StoredAuditOutcome } from '@gateway/database';
 import type { Person } from '@gateway/proto/identity/v1/person_service_pb.js';
 import type { Logger } from '@gateway/telemetry';
-import { type Clock, randomId } from '@gateway/time';
+import { epochMs, randomId } from '@gateway/time';
 import { type Caller, callerOf } from './caller.ts';
 
 /** The change that is about to happen. */
@@ -31,12 +31,10 @@ export interface Changed<T> {
  */
 export class AuditTrail {
   readonly #database: GatewayDatabase;
-  readonly #clock: Clock;
   readonly #logger: Logger | undefined;
 
-  constructor(database: GatewayDatabase, clock: Clock, logger?: Logger) {
+  constructor(database: GatewayDatabase, logger?: Logger) {
     this.#database = database;
-    this.#clock = clock;
     this.#logger = logger;
   }
 
@@ -50,7 +48,7 @@ export class AuditTrail {
     work: () => Promise<Changed<T>>,
   ): Promise<T> {
     const caller = callerOf(context);
-    const atMs = this.#clock.nowMs();
+    const atMs = epochMs();
     const entry = { atMs, actor: nameOf(caller), address: caller.address, action, subject, before };
     const auditId = await noteInAudit(this.#database, { ...entry, outcome: 'started' });
     let changed: Changed<T>;

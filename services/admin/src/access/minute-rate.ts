@@ -1,9 +1,8 @@
-import type { Clock } from '@gateway/time';
+import { epochMs } from '@gateway/time';
 import { LRUCache } from 'lru-cache';
 
 /** The most events within a minute, for each name and over all names. */
 export interface MinuteRateOptions {
-  readonly clock: Clock;
   readonly mostOfName: number;
   readonly mostOverall: number;
 }
@@ -16,8 +15,7 @@ export class MinuteRate {
 
   constructor(options: MinuteRateOptions) {
     this.#options = options;
-    const perf = { now: () => options.clock.nowMs() };
-    const window = { ttl: 60_000, noUpdateTTL: true, ttlResolution: 0, perf };
+    const window = { ttl: 60_000, noUpdateTTL: true, ttlResolution: 0, perf: { now: epochMs } };
     this.#ofName = new LRUCache({ max: 10_000, ...window });
     this.#overall = new LRUCache({ max: 1, ...window });
   }

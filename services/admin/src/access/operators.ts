@@ -6,7 +6,7 @@ import {
   type StoredRole,
   withSerializationRetry,
 } from '@gateway/database';
-import { type Clock, randomId, systemClock } from '@gateway/time';
+import { epochMs, randomId } from '@gateway/time';
 import { tokenSha256 } from '@gateway/tokens';
 import type { Transaction, Updateable } from 'kysely';
 import type { Identity } from './oidc-provider.ts';
@@ -35,11 +35,9 @@ export type NotChanged = 'missing' | 'conflict' | 'last_admin' | 'by_groups';
  */
 export class OperatorStore {
   readonly #database: GatewayDatabase;
-  readonly #clock: Clock;
 
-  constructor(database: GatewayDatabase, clock: Clock = systemClock) {
+  constructor(database: GatewayDatabase) {
     this.#database = database;
-    this.#clock = clock;
   }
 
   async list(): Promise<readonly Operator[]> {
@@ -120,7 +118,7 @@ export class OperatorStore {
       const staysAdmin = (role ?? known.role) === 'admin' && !(disabled ?? known.disabled_at_ms !== null);
       const others = all.filter((operator) => operator !== known && isAdmin(operator));
       if (isAdmin(known) && !staysAdmin && others.length === 0) return 'last_admin';
-      const disabled_at_ms = disabled ? (known.disabled_at_ms ?? this.#clock.nowMs()) : null;
+      const disabled_at_ms = disabled ? (known.disabled_at_ms ?? epochMs()) : null;
       return await this.#set(transaction, operatorId, { role, ...(disabled !== undefined && { disabled_at_ms }) });
     });
   }
@@ -157,7 +155,7 @@ export class OperatorStore {
 
   /** Records that the operator was active, at most once a minute. */
   async seen({ operator_id, last_seen_at_ms }: Operator): Promise<void> {
-    const nowMs = this.#clock.nowMs();
+    const nowMs = epochMs();
     if (last_seen_at_ms !== null && nowMs - last_seen_at_ms < 60_000) return;
     await this.#database
       .updateTable('operators')
@@ -175,7 +173,7 @@ export class OperatorStore {
   async #insert(
     given: Pick<OperatorsTable, 'name' | 'role' | 'token_hash' | 'oidc_subject'>,
   ): Promise<Operator | undefined> {
-    const created_at_ms = this.#clock.nowMs();
+    const created_at_ms = epochMs();
     const row = { operator_id: randomId(), created_at_ms, last_seen_at_ms: null, disabled_at_ms: null, revision: 1 };
     try {
       return await this.#database

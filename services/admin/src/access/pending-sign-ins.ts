@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { GatewayDatabase } from '@gateway/database';
-import { type Clock, randomBytes } from '@gateway/time';
+import { epochMs, randomBytes } from '@gateway/time';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import type { PendingSignIn } from './oidc-provider.ts';
@@ -15,19 +15,16 @@ export const pendingSeconds = 600;
  */
 export class PendingSignIns {
   readonly #database: GatewayDatabase;
-  readonly #clock: Clock;
   readonly #used: LRUCache<string, true>;
   #key: Promise<Buffer> | undefined;
 
-  constructor(database: GatewayDatabase, clock: Clock) {
+  constructor(database: GatewayDatabase) {
     this.#database = database;
-    this.#clock = clock;
-    const perf = { now: () => clock.nowMs() };
-    this.#used = new LRUCache({ max: 10_000, ttl: pendingSeconds * 1_000, ttlResolution: 0, perf });
+    this.#used = new LRUCache({ max: 10_000, ttl: pendingSeconds * 1_000, ttlResolution: 0, perf: { now: epochMs } });
   }
 
   async toCookie(pending: PendingSignIn): Promise<string> {
-    const text = Buffer.from(JSON.stringify({ ...pending, begunAtMs: this.#clock.nowMs() })).toString('base64url');
+    const text = Buffer.from(JSON.stringify({ ...pending, begunAtMs: epochMs() })).toString('base64url');
     return `${text}.${(await this.#tagOf(text)).toString('base64url')}`;
   }
 
@@ -37,7 +34,7 @@ export class PendingSignIns {
     const [tag, givenTag] = [await this.#tagOf(text), Buffer.from(given, 'base64url')];
     if (givenTag.length !== tag.length || !timingSafeEqual(givenTag, tag)) return undefined;
     const { begunAtMs, ...pending } = pendingSignIn.parse(JSON.parse(Buffer.from(text, 'base64url').toString()));
-    if (this.#clock.nowMs() >= begunAtMs + pendingSeconds * 1_000 || this.#used.has(pending.state)) return undefined;
+    if (epochMs() >= begunAtMs + pendingSeconds * 1_000 || this.#used.has(pending.state)) return undefined;
     this.#used.set(pending.state, true);
     return pending;
   }
@@ -53,7 +50,7 @@ export class PendingSignIns {
 
   /** The first replica that needs the key creates it. */
   async #sharedKey(): Promise<Buffer> {
-    const made = { purpose, secret: randomBytes(32).toString('base64url'), created_at_ms: this.#clock.nowMs() };
+    const made = { purpose, secret: randomBytes(32).toString('base64url'), created_at_ms: epochMs() };
     await this.#database
       .insertInto('admin_keys')
       .values(made)

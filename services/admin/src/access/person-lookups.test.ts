@@ -4,7 +4,7 @@ import { parseEncryptionKeys } from '@gateway/config/encryption';
 import { openTestSqlite } from '@gateway/database/testing';
 import { createLogger } from '@gateway/telemetry';
 import { roomMs } from '@gateway/testkit/room';
-import { ManualClock } from '@gateway/time';
+import { ManualTime } from '@gateway/time/simulated';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { Browser } from '../__fixtures__/browser.ts';
 import type { ProviderChanges } from '../__fixtures__/sign-in-provider.ts';
@@ -27,7 +27,7 @@ async function aWorld(env: Readonly<Record<string, string>> = {}, changes: Provi
   world.provider.groups.set('dana', ['developers']);
   world.provider.claims.set('dana', { email: 'dana@acme.test', email_verified: true });
   const signInAgain = async () => {
-    world.grants.set(userCode, { surface: 'claude_code', createdAt: timestampFromMs(world.clock.nowMs()) });
+    world.grants.set(userCode, { surface: 'claude_code', createdAt: timestampFromMs(world.time.nowMs) });
     const browser = new Browser();
     const first = await browser.open(`${world.publicUrl}/device`, { form: { user_code: userCode } });
     await passProvider(browser, first, world, 'dana');
@@ -37,7 +37,7 @@ async function aWorld(env: Readonly<Record<string, string>> = {}, changes: Provi
   /** Lets time pass until the provider has been asked, or the person is no longer looked up. */
   const lookedUp = async () => {
     const before = world.provider.refreshes();
-    world.clock.advanceMs(1_000);
+    world.time.advanceMs(1_000);
     await expect.poll(async () => world.provider.refreshes() > before || (await stored()).length === 0).toBe(true);
   };
   const isSignedIn = async (signedIn: Browser) => {
@@ -69,7 +69,7 @@ describe('a person who has signed in from a client', () => {
     const approvals = async () => (await world.audited()).filter(({ action }) => action === 'sign_in.approve').length;
     expect(await approvals()).toBe(1);
     await world.database.schema.dropTable('person_grants').execute();
-    world.grants.set(userCode, { surface: 'claude_code', createdAt: timestampFromMs(world.clock.nowMs()) });
+    world.grants.set(userCode, { surface: 'claude_code', createdAt: timestampFromMs(world.time.nowMs) });
     const browser = new Browser();
     const page = await browser.open(`${world.publicUrl}/device`, { form: { user_code: userCode } });
     await passProvider(browser, page, world, 'dana');
@@ -81,7 +81,9 @@ describe('a person who has signed in from a client', () => {
     for (let round = 0; round < 3; round++) {
       const before = await world.stored();
       await world.lookedUp();
-      await expect.poll(world.stored).not.toMatchObject([{ refresh_token: before[0]?.refresh_token }]);
+      // The next lookup is due once this one has ended, which is later than its new token.
+      await expect.poll(world.stored).toMatchObject([{ due_at_ms: world.time.nowMs + 1_000 }]);
+      expect(await world.stored()).not.toMatchObject([{ refresh_token: before[0]?.refresh_token }]);
     }
     expect(world.ended).toEqual([]);
   });
@@ -122,7 +124,7 @@ describe('a person who has signed in from a client', () => {
     const browser = new Browser();
     await signIn(browser, world, 'dana');
     world.provider.removed.add('dana');
-    world.clock.advanceMs(1_000);
+    world.time.advanceMs(1_000);
     await expect.poll(() => world.ended).toEqual([{ personId: 'dana', withTokens: false, suspendTokens: true }]);
     await expect.poll(world.stored).toEqual([]);
     expect(await world.isSignedIn(browser)).toBe(false);
@@ -134,7 +136,7 @@ describe('a person who has signed in from a client', () => {
   it('stays signed in while the provider is away, and is looked up when it is back', async () => {
     const world = await aWorld();
     world.provider.isAway = true;
-    world.clock.advanceMs(1_000);
+    world.time.advanceMs(1_000);
     const failed = async () =>
       (await world.metrics.exposition()).includes('gateway_person_lookups_total{result="failed"} 1');
     await expect.poll(failed).toBe(true);
@@ -181,16 +183,16 @@ describe('a person who has signed in from a client', () => {
     const withTokens = (issuedTokens: number) =>
       world.known.set('dana', { ...world.known.get('dana'), sessions: [], issuedTokens });
     withTokens(1);
-    world.clock.advanceMs(15 * minuteMs);
+    world.time.advanceMs(15 * minuteMs);
     await world.lookedUp();
     const browser = new Browser();
     await signIn(browser, world, 'dana');
     withTokens(0);
-    world.clock.advanceMs(15 * minuteMs);
+    world.time.advanceMs(15 * minuteMs);
     await world.lookedUp();
     expect(await world.stored()).toHaveLength(1);
     await world.database.deleteFrom('operator_sessions').execute();
-    world.clock.advanceMs(1_000);
+    world.time.advanceMs(1_000);
     await expect.poll(world.stored).toEqual([]);
   });
 
@@ -204,7 +206,7 @@ describe('a person who has signed in from a client', () => {
   ])('is no longer looked up when the person has %s', async (_, afterMs, change) => {
     const world = await aWorld();
     change(world);
-    world.clock.advanceMs(afterMs);
+    world.time.advanceMs(afterMs);
     await expect.poll(world.stored).toEqual([]);
     expect(world.provider.refreshes()).toBe(0);
   });
@@ -227,7 +229,7 @@ describe('a person who has signed in to the console only', () => {
     const { url } = await browser.open(`${world.publicUrl}/oidc/sign-in`);
     expect(url.href).toBe(`${world.publicUrl}/`);
     world.provider.removed.add('erin');
-    world.clock.advanceMs(1_000);
+    world.time.advanceMs(1_000);
     await expect.poll(() => world.ended.map(({ personId }) => personId)).toEqual(['erin']);
     expect(await world.isSignedIn(browser)).toBe(false);
   });
@@ -245,8 +247,8 @@ describe('a person for whom the provider gives no refresh token', () => {
       ...{ actor: '', address: '', action: 'person.lookup', subject: 'dana@acme.test', outcome: 'failed' },
       after: { reason: 'the provider gave no refresh token' },
     });
-    world.clock.advanceMs(1_000);
-    await expect.poll(async () => (await world.stored())[0]?.due_at_ms).toBe(world.clock.nowMs() + 1_000);
+    world.time.advanceMs(1_000);
+    await expect.poll(async () => (await world.stored())[0]?.due_at_ms).toBe(world.time.nowMs + 1_000);
     expect([world.ended, world.provider.refreshes()]).toEqual([[], 0]);
   });
 });
@@ -257,7 +259,7 @@ describe('a provider that replaces each refresh token, and whose answer', () => 
     world.provider.delayMs = 5_500;
     for (let round = 0; round < 2; round++) {
       const [before] = await world.stored();
-      world.clock.advanceMs(1_000);
+      world.time.advanceMs(1_000);
       await expect
         .poll(world.stored, { timeout: roomMs(15_000) })
         .not.toMatchObject([{ refresh_token: before?.refresh_token }]);
@@ -269,12 +271,12 @@ describe('a provider that replaces each refresh token, and whose answer', () => 
   it('is lost ends nothing: the person can only not be looked up any more', async () => {
     const world = await aWorld({}, { isPublic: true });
     world.provider.losesAnswers = true;
-    world.clock.advanceMs(1_000);
+    world.time.advanceMs(1_000);
     await expect
       .poll(world.stored)
-      .toMatchObject([{ asked_at_ms: expect.any(Number), due_at_ms: world.clock.nowMs() + 1_000 }]);
+      .toMatchObject([{ asked_at_ms: expect.any(Number), due_at_ms: world.time.nowMs + 1_000 }]);
     world.provider.losesAnswers = false;
-    world.clock.advanceMs(1_000);
+    world.time.advanceMs(1_000);
     await expect.poll(world.stored).toMatchObject([{ refresh_token: '', asked_at_ms: null }]);
     expect(world.ended).toEqual([]);
     expect(world.known.get('dana')).toMatchObject({ groupId: 'group-1', tokensUntil: expect.anything() });
@@ -294,25 +296,25 @@ describe('a provider that replaces each refresh token, and whose answer', () => 
     const { port } = server.address() as { readonly port: number };
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
-    world.clock.advanceMs(1_000);
+    world.time.advanceMs(1_000);
     await expect.poll(async () => (await world.metrics.exposition()).includes('{result="failed"} 1')).toBe(true);
     await expect.poll(world.stored).toMatchObject([{ asked_at_ms: null }]);
     server.listen(port, '127.0.0.1');
     world.provider.removed.add('dana');
-    world.clock.advanceMs(1_000);
+    world.time.advanceMs(1_000);
     await expect.poll(() => world.ended).toMatchObject([{ personId: 'dana', suspendTokens: true }]);
   });
 
   it('is awaited by one of several replicas, however short the time between lookups is', async () => {
     const { database, ...opened } = await openTestSqlite();
     onTestFinished(() => opened[Symbol.asyncDispose]());
-    const clock = new ManualClock(1_000_000);
+    using time = new ManualTime(1_000_000);
     const grants = new PersonGrants(database, parseEncryptionKeys(settings.PERSON_KEYS) ?? []);
-    await grants.keep('dana', new Secret('first'), clock.nowMs(), clock.nowMs());
+    await grants.keep('dana', new Secret('first'), time.nowMs, time.nowMs);
     const asked: string[] = [];
     const answers = [Promise.withResolvers<object>(), Promise.withResolvers<object>()];
     const parts = {
-      ...{ grants, database, clock, intervalMs: 1_000, rules: {}, operators: {}, sessions: {} },
+      ...{ grants, database, intervalMs: 1_000, rules: {}, operators: {}, sessions: {} },
       provider: {
         renew: async (token: Secret) => await answers[asked.push(token.reveal()) - 1]?.promise,
       },
@@ -326,13 +328,13 @@ describe('a provider that replaces each refresh token, and whose answer', () => 
     const rounds = [round()];
     await expect.poll(() => asked).toEqual(['first']);
     for (let n = 0; n < 5; n++) {
-      clock.advanceMs(5_000);
+      time.advanceMs(5_000);
       rounds.push(round());
     }
     answers[0]?.resolve({ refreshToken: new Secret('second'), identityOf: async () => undefined });
     await Promise.all(rounds);
     expect(asked).toEqual(['first']);
-    clock.advanceMs(1_000);
+    time.advanceMs(1_000);
     answers[1]?.resolve({ refreshToken: undefined, identityOf: async () => undefined });
     await round();
     expect(asked).toEqual(['first', 'second']);

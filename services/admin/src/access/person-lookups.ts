@@ -3,7 +3,7 @@ import type { GatewayDatabase } from '@gateway/database';
 import type { Person, PersonService } from '@gateway/proto/identity/v1/person_service_pb.js';
 import type { Client } from '@gateway/rpc';
 import type { Counter, Logger, Metrics } from '@gateway/telemetry';
-import { type Clock, sleep, startTimer } from '@gateway/time';
+import { epochMs, sleep, startTimer } from '@gateway/time';
 import { askForEach, orAborted, peerCall } from '../peer-calls.ts';
 import { noteInAudit, personName } from './audit-trail.ts';
 import { isUnanswered, type OidcProvider, timeoutSeconds } from './oidc-provider.ts';
@@ -22,7 +22,6 @@ export interface PersonLookupsParts {
   readonly database: GatewayDatabase;
   /** How long what the provider last said about a person holds. */
   readonly intervalMs: number;
-  readonly clock: Clock;
   readonly logger: Logger;
   readonly counter: Counter<'result'>;
 }
@@ -41,8 +40,8 @@ export class PersonLookups {
 
   /** Keeps what the provider gave when a person signed in. */
   async keep(person: Person, refreshToken: Secret | undefined): Promise<void> {
-    const { grants, clock, intervalMs } = this.#parts;
-    const [nowMs, dueAtMs] = [clock.nowMs(), clock.nowMs() + intervalMs];
+    const { grants, intervalMs } = this.#parts;
+    const [nowMs, dueAtMs] = [epochMs(), epochMs() + intervalMs];
     if (refreshToken !== undefined) return await grants.keep(person.personId, refreshToken, nowMs, dueAtMs);
     await grants.keepNone(person.personId, nowMs, dueAtMs);
     if (!(await grants.has(person.personId))) await this.#noteUnknown(person, 'the provider gave no refresh token');
@@ -75,14 +74,14 @@ export class PersonLookups {
    * provider may be away, and throws when all have ended.
    */
   async round(signal: AbortSignal): Promise<void> {
-    const { grants, clock } = this.#parts;
+    const { grants } = this.#parts;
     const failures: unknown[] = [];
     // A lookup in progress gets its answer even while the process stops, if it comes soon.
     const patience = new AbortController();
     const onStop = () => void startTimer(() => patience.abort(signal.reason), stopPatienceMs);
     signal.addEventListener('abort', onStop, { once: true });
     for (let last = mostAtOnce; last === mostAtOnce && failures.length === 0 && !signal.aborted; ) {
-      const due = await grants.due(mostAtOnce, clock.nowMs());
+      const due = await grants.due(mostAtOnce, epochMs());
       last = due.length;
       await askForEach(due, async (grant) => {
         if (failures.length === 0 && !signal.aborted) {
@@ -96,8 +95,8 @@ export class PersonLookups {
 
   /** One lookup of a person at a time, over all replicas. */
   async #lookUp(due: PersonGrant, signal: AbortSignal): Promise<void> {
-    const { grants, clock, intervalMs, counter } = this.#parts;
-    const grant = await grants.claim(due, clock.nowMs() + leaseMs);
+    const { grants, intervalMs, counter } = this.#parts;
+    const grant = await grants.claim(due, epochMs() + leaseMs);
     if (grant === undefined) return;
     try {
       const result = await this.#resultOf(grant, signal);
@@ -106,7 +105,7 @@ export class PersonLookups {
       counter.inc({ result: 'failed' });
       throw thrown;
     } finally {
-      await grants.release(grant, clock.nowMs() + intervalMs);
+      await grants.release(grant, epochMs() + intervalMs);
     }
   }
 
@@ -139,9 +138,9 @@ export class PersonLookups {
 
   /** Whether the person has something that must end when the person leaves. */
   async #hasAnything(grant: PersonGrant, person: Person): Promise<boolean> {
-    const { sessions, clock } = this.#parts;
+    const { sessions } = this.#parts;
     if (person.disabledAt !== undefined) return false;
-    const isFresh = clock.nowMs() - grant.created_at_ms < firstSessionMs;
+    const isFresh = epochMs() - grant.created_at_ms < firstSessionMs;
     if (isFresh || person.sessions.length > 0 || person.issuedTokens > 0) return true;
     return await sessions.hasOfPerson(person.personId);
   }
@@ -152,9 +151,9 @@ export class PersonLookups {
    * signed in again.
    */
   async #renew(grant: PersonGrant, signal: AbortSignal) {
-    const { grants, provider, clock } = this.#parts;
+    const { grants, provider } = this.#parts;
     const refreshToken = grants.refreshTokenOf(grant);
-    if (!(await grants.noteAsked(grant, clock.nowMs()))) return undefined;
+    if (!(await grants.noteAsked(grant, epochMs()))) return undefined;
     try {
       const renewed = await orAborted(provider.renew(refreshToken), signal);
       if (renewed === undefined) return 'refused';
@@ -188,10 +187,10 @@ export class PersonLookups {
 
   /** The person can't be looked up until the next sign-in. */
   async #noteUnknown(person: Person, reason: string): Promise<void> {
-    const { database, clock, logger } = this.#parts;
+    const { database, logger } = this.#parts;
     logger.warn({ person_id: person.personId, reason }, 'a person can not be looked up until the next sign-in');
     await noteInAudit(database, {
-      ...{ atMs: clock.nowMs(), actor: '', address: '', action: 'person.lookup', subject: personName(person) },
+      ...{ atMs: epochMs(), actor: '', address: '', action: 'person.lookup', subject: personName(person) },
       ...{ outcome: 'failed', after: { reason } },
     });
   }
@@ -207,13 +206,13 @@ export class PersonLookups {
     signal: AbortSignal,
     how: { readonly withTokens: true } | { readonly suspendTokens: true },
   ) {
-    const { grants, people, operators, sessions, database, clock } = this.#parts;
+    const { grants, people, operators, sessions, database } = this.#parts;
     const { personId, subject, name } = person;
     const ended = await people.endSessions({ personId, ...how }, peerCall(signal));
     await sessions.endOfPerson(personId);
     if ('suspendTokens' in how) await operators.followProvider({ subject, name, role: undefined });
     await noteInAudit(database, {
-      ...{ atMs: clock.nowMs(), actor: '', address: '', action: 'person.lookup', subject: personName(person) },
+      ...{ atMs: epochMs(), actor: '', address: '', action: 'person.lookup', subject: personName(person) },
       ...{ outcome: 'refused', after: { reason, sessions: ended.sessions.length, withTokens: 'withTokens' in how } },
     });
     await grants.forget(grant);

@@ -1,6 +1,6 @@
 import type { GatewayDatabase } from '@gateway/database';
 import type { Counter, Logger, Metrics } from '@gateway/telemetry';
-import type { Clock } from '@gateway/time';
+import { epochMs } from '@gateway/time';
 import { SharedAuditRows } from './shared-audit-rows.ts';
 import { networkOf } from './sign-in-throttle.ts';
 
@@ -22,18 +22,16 @@ export interface Refusal {
 export class Refusals {
   readonly #logger: Logger;
   readonly #counter: Counter<'reason'>;
-  readonly #clock: Clock;
   readonly #rows: SharedAuditRows;
 
-  constructor(parts: { database: GatewayDatabase; logger: Logger; metrics: Metrics; clock: Clock }) {
+  constructor(parts: { database: GatewayDatabase; logger: Logger; metrics: Metrics }) {
     this.#logger = parts.logger;
-    this.#clock = parts.clock;
     this.#counter = parts.metrics.counter({
       name: 'gateway_admin_refusals_total',
       help: 'Rejected requests to the admin port, by reason.',
       labels: ['reason'],
     });
-    this.#rows = new SharedAuditRows(parts.database, parts.clock);
+    this.#rows = new SharedAuditRows(parts.database);
   }
 
   /** Never fails: a request stays refused if the database is away. */
@@ -49,7 +47,7 @@ export class Refusals {
   async #audit({ reason, actor, address, subject }: Refusal): Promise<void> {
     const key = JSON.stringify([reason, actor, this.#isCrowded() ? '' : networkOf(address)]);
     if (!this.#rows.has(key)) this.#logger.warn({ reason, actor, address, subject }, 'request refused');
-    const entry = { atMs: this.#clock.nowMs(), actor, address, action: `${actions[reason]}.refuse`, subject };
+    const entry = { atMs: epochMs(), actor, address, action: `${actions[reason]}.refuse`, subject };
     await this.#rows.note(key, { ...entry, outcome: 'refused' }, (times) => /^10+$/.test(String(times)));
   }
 

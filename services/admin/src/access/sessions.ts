@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { GatewayDatabase, OperatorSessionsTable } from '@gateway/database';
-import { type Clock, randomBytes } from '@gateway/time';
+import { epochMs, randomBytes } from '@gateway/time';
 
 /** A browser's session, of an operator, of the holder of a caller's token, or of a person. */
 export type StoredSession = OperatorSessionsTable;
@@ -30,12 +30,10 @@ export type SignInMethod = 'token' | 'oidc';
 export class SessionStore {
   readonly #database: GatewayDatabase;
   readonly #rules: SessionRules;
-  readonly #clock: Clock;
 
-  constructor(database: GatewayDatabase, rules: SessionRules, clock: Clock) {
+  constructor(database: GatewayDatabase, rules: SessionRules) {
     this.#database = database;
     this.#rules = rules;
-    this.#clock = clock;
   }
 
   /** Begins a session. Only the cookie may contain `secret`. */
@@ -45,7 +43,7 @@ export class SessionStore {
   ): Promise<{ readonly secret: string; readonly session: StoredSession }> {
     await this.#removeEnded();
     const secret = randomBytes(32).toString('base64url');
-    const nowMs = this.#clock.nowMs();
+    const nowMs = epochMs();
     const { sessionMaxMs, oidcSessionMs } = this.#rules;
     const session = {
       session_hash: hash('sha256', secret),
@@ -64,7 +62,7 @@ export class SessionStore {
    * The session of a cookie, which counts as used now. Undefined if it has ended or never existed.
    */
   async use(secret: string): Promise<StoredSession | undefined> {
-    const nowMs = this.#clock.nowMs();
+    const nowMs = epochMs();
     const session = await this.#database
       .selectFrom('operator_sessions')
       .selectAll()
@@ -93,7 +91,7 @@ export class SessionStore {
 
   /** Whether a browser is signed in as this person. */
   async hasOfPerson(personId: string): Promise<boolean> {
-    const nowMs = this.#clock.nowMs();
+    const nowMs = epochMs();
     const open = await this.#database
       .selectFrom('operator_sessions')
       .select('session_hash')
@@ -105,7 +103,7 @@ export class SessionStore {
   }
 
   async count(): Promise<number> {
-    const nowMs = this.#clock.nowMs();
+    const nowMs = epochMs();
     const { open } = await this.#database
       .selectFrom('operator_sessions')
       .select(({ fn }) => fn.countAll<number>().as('open'))
@@ -136,7 +134,7 @@ export class SessionStore {
   }
 
   async #removeEnded(): Promise<void> {
-    const nowMs = this.#clock.nowMs();
+    const nowMs = epochMs();
     await this.#database
       .deleteFrom('operator_sessions')
       .where(({ or, eb }) =>

@@ -1,5 +1,5 @@
 import type { GatewayDatabase } from '@gateway/database';
-import type { Clock } from '@gateway/time';
+import { epochMs } from '@gateway/time';
 import { LRUCache } from 'lru-cache';
 import { type AuditNote, noteInAudit } from './audit-trail.ts';
 
@@ -16,10 +16,15 @@ export class SharedAuditRows {
   readonly #database: GatewayDatabase;
   readonly #rows: LRUCache<string, SharedRow>;
 
-  constructor(database: GatewayDatabase, clock: Clock) {
+  constructor(database: GatewayDatabase) {
     this.#database = database;
-    const perf = { now: () => clock.nowMs() };
-    this.#rows = new LRUCache({ max: 1_000, ttl: shareMs, noUpdateTTL: true, ttlResolution: 0, perf });
+    this.#rows = new LRUCache({
+      max: 1_000,
+      ttl: shareMs,
+      noUpdateTTL: true,
+      ttlResolution: 0,
+      perf: { now: epochMs },
+    });
   }
 
   /** The number of current rows that further events may share. */

@@ -1,22 +1,23 @@
-import { ManualClock } from '@gateway/time';
+import { ManualTime } from '@gateway/time/simulated';
 import { expect, it } from 'vitest';
 import { networkOf, SignInThrottle } from './sign-in-throttle.ts';
 
 it('gives each network ten wrong tokens a minute, counted from the first', () => {
-  const clock = new ManualClock(1_000_000);
-  const throttle = new SignInThrottle(clock);
+  using time = new ManualTime(1_000_000);
+  const throttle = new SignInThrottle();
   for (let attempt = 0; attempt < 10; attempt++) {
     expect(throttle.failed(`2001:db8::${attempt}`)).toBe(true);
-    clock.advanceMs(5_000);
+    time.advanceMs(5_000);
   }
   expect(throttle.failed('2001:db8::1')).toBe(false);
   expect(throttle.failed('192.0.2.2')).toBe(true);
-  clock.advanceMs(10_001);
+  time.advanceMs(10_001);
   expect(throttle.failed('2001:db8::1')).toBe(true);
 });
 
 it('gives each address one wrong token while many fail', () => {
-  const throttle = new SignInThrottle(new ManualClock(1_000_000));
+  using _time = new ManualTime(1_000_000);
+  const throttle = new SignInThrottle();
   for (let host = 0; host < 100; host++) throttle.failed(`198.51.100.${host}`);
   expect(throttle.failed('198.51.100.1')).toBe(false);
   expect(throttle.failed('192.0.2.1')).toBe(true);

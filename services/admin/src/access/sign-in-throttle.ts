@@ -1,5 +1,5 @@
 import { networkOf } from '@gateway/config';
-import type { Clock } from '@gateway/time';
+import { epochMs } from '@gateway/time';
 import { LRUCache } from 'lru-cache';
 
 export { networkOf } from '@gateway/config';
@@ -13,10 +13,9 @@ export class SignInThrottle {
   readonly #failures: LRUCache<string, number>;
   readonly #overall: LRUCache<'', number>;
 
-  constructor(clock: Clock) {
-    const perf = { now: () => clock.nowMs() };
+  constructor() {
     // The minute begins with the first failure: further failures do not extend it.
-    const window = { ttl: windowMs, noUpdateTTL: true, ttlResolution: 0, perf };
+    const window = { ttl: windowMs, noUpdateTTL: true, ttlResolution: 0, perf: { now: epochMs } };
     this.#failures = new LRUCache({ max: 10_000, ...window });
     this.#overall = new LRUCache({ max: 1, ...window });
   }

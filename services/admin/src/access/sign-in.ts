@@ -6,7 +6,7 @@ import type { IdentityService, Token } from '@gateway/proto/identity/v1/identity
 import type { PersonService } from '@gateway/proto/identity/v1/person_service_pb.js';
 import type { Client } from '@gateway/rpc';
 import type { Counter, Metrics } from '@gateway/telemetry';
-import type { Clock } from '@gateway/time';
+import { epochMs } from '@gateway/time';
 import { parseTokenText, tokenSha256 } from '@gateway/tokens';
 import { peerCall } from '../peer-calls.ts';
 import { nameOf } from './audit-trail.ts';
@@ -31,7 +31,6 @@ export interface SignInParts {
   readonly people: Pick<Client<typeof PersonService>, 'recordPerson' | 'getPerson'>;
   readonly rules: PersonRules;
   readonly signIns: SignInCounter;
-  readonly clock: Clock;
   /** Creates the operator of ADMIN_TOKEN if needed. */
   readonly ensureFirst: () => Promise<void>;
   /** Accepts public tokens: a database from a trial may have an operator with one. */
@@ -47,12 +46,11 @@ export class SignIn {
   readonly #audited: SharedAuditRows;
 
   constructor(parts: SignInParts) {
-    const { clock, database } = parts;
     this.#parts = parts;
-    this.#throttle = new SignInThrottle(clock);
-    this.#ofHolder = new MinuteRate({ clock, mostOfName: 30, mostOverall: Number.POSITIVE_INFINITY });
-    this.#ofNetwork = new MinuteRate({ clock, mostOfName: 100, mostOverall: 1_000 });
-    this.#audited = new SharedAuditRows(database, clock);
+    this.#throttle = new SignInThrottle();
+    this.#ofHolder = new MinuteRate({ mostOfName: 30, mostOverall: Number.POSITIVE_INFINITY });
+    this.#ofNetwork = new MinuteRate({ mostOfName: 100, mostOverall: 1_000 });
+    this.#audited = new SharedAuditRows(parts.database);
   }
 
   /**
@@ -107,10 +105,10 @@ export class SignIn {
    * @throws ConnectError `resource_exhausted` if the holder, or the address, begins too many.
    */
   async begin(caller: Caller, connection: Connection, method: SignInMethod) {
-    const { sessions, signIns, clock } = this.#parts;
+    const { sessions, signIns } = this.#parts;
     await this.#bound(caller, method);
     const { secret, session } = await sessions.begin(holderOf(caller), method);
-    const atMs = clock.nowMs();
+    const atMs = epochMs();
     const [actor, { address }] = [nameOf(caller), caller];
     const entry = { atMs, actor, address, action: 'session.begin', subject: method, outcome: 'done' } as const;
     const lastAt = new Date(atMs).toISOString();
@@ -179,7 +177,7 @@ export class SignIn {
     const token = tokens.find(({ tokenId }) => tokenId === token_id);
     const isSame = token !== undefined && Number(token.revision) === token_revision && token.revokedAt === undefined;
     const endsMs = token?.expiresAt === undefined ? Number.POSITIVE_INFINITY : timestampMs(token.expiresAt);
-    return isSame && this.#parts.clock.nowMs() < endsMs ? token : undefined;
+    return isSame && epochMs() < endsMs ? token : undefined;
   }
 }
 

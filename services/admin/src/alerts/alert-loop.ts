@@ -1,5 +1,5 @@
 import type { Counter, Logger, Metrics } from '@gateway/telemetry';
-import { type Clock, localDayOf, monotonicMs, sleep, timeoutSignal } from '@gateway/time';
+import { epochMs, localDayOf, monotonicMs, sleep, timeoutSignal } from '@gateway/time';
 import type { FigureReader } from '../figures/figure-reader.ts';
 import type { AdminPeers } from '../parts.ts';
 import type { AlertSender } from './alert-sender.ts';
@@ -13,7 +13,6 @@ export interface AlertLoopOptions {
   readonly figures: Pick<FigureReader, 'read'>;
   readonly store: AlertStore;
   readonly sender: AlertSender;
-  readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly intervalMs: number;
@@ -49,7 +48,7 @@ export class AlertLoop {
   }
 
   async #run(): Promise<void> {
-    const { clock, intervalMs } = this.#options;
+    const { intervalMs } = this.#options;
     const { signal } = this.#stop;
     let roundAtMs = monotonicMs() + intervalMs;
     let pauseMs = intervalMs;
@@ -62,20 +61,20 @@ export class AlertLoop {
       }
       const dueMs = await this.#attempt('warnings could not be sent', () => this.#sendDue());
       const untilRoundMs = roundAtMs - monotonicMs();
-      const untilDueMs = dueMs === undefined ? untilRoundMs : Math.max(shortestPauseMs, dueMs - clock.nowMs());
+      const untilDueMs = dueMs === undefined ? untilRoundMs : Math.max(shortestPauseMs, dueMs - epochMs());
       pauseMs = Math.max(0, Math.min(untilRoundMs, untilDueMs));
     }
   }
 
   async #findCauses(): Promise<void> {
-    const { peers, figures, store, clock } = this.#options;
+    const { peers, figures, store } = this.#options;
     const signal = AbortSignal.any([this.#stop.signal, timeoutSignal(roundTimeoutMs)]);
     const receivers = await this.#attempt('the receivers of warnings could not be read', () =>
       readReceivers(peers, signal),
     );
     // While the broker is away, those that were known last are warned of what the others know.
     this.#receivers = receivers ?? this.#receivers;
-    const nowMs = clock.nowMs();
+    const nowMs = epochMs();
     // A source that fails silences no other one, and is read again in the next round.
     const read = async <T>(kinds: readonly AlertKind[], source: () => Promise<readonly T[]>) => {
       const isWanted = this.#receivers.some((receiver) => kinds.some((kind) => receiver.kinds.has(kind)));

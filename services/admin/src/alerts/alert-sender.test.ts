@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { Secret } from '@gateway/config';
-import { ManualClock } from '@gateway/time';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { ManualTime } from '@gateway/time/simulated';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { alertReceiver } from '../__fixtures__/alert-receiver.ts';
 import { AlertSender, mostAttempts } from './alert-sender.ts';
 import type { AlertRow } from './alert-store.ts';
@@ -15,9 +15,14 @@ const row: AlertRow = {
   ...{ attempts: 1, answer: '', created_at_ms: nowMs - 5_000, due_at_ms: nowMs, ended_at_ms: null },
 };
 
+beforeEach(() => {
+  const time = new ManualTime(nowMs);
+  return () => time[Symbol.dispose]();
+});
+
 function senderTo(url: string, { format = 'json', ...more }: Partial<Receiver> = {}) {
   const proxies = { httpsProxy: '', httpProxy: '', noProxy: '' };
-  const sender = new AlertSender({ proxies, publicUrl: 'https://admin.example', clock: new ManualClock(nowMs) });
+  const sender = new AlertSender({ proxies, publicUrl: 'https://admin.example' });
   onTestFinished(() => sender[Symbol.asyncDispose]());
   const receiver: Receiver = {
     name: 'ops',

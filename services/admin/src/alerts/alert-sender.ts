@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type { Proxies } from '@gateway/config';
-import { type Clock, random, timeoutSignal } from '@gateway/time';
+import { epochMs, random, timeoutSignal } from '@gateway/time';
 import { EnvHttpProxyAgent, request } from 'undici';
 import { z } from 'zod';
 import type { AlertRow, AttemptEnding } from './alert-store.ts';
@@ -10,7 +10,6 @@ export interface AlertSenderOptions {
   readonly proxies: Proxies;
   /** The console's address for browsers. Undefined: messages have no links. */
   readonly publicUrl: string | undefined;
-  readonly clock: Clock;
 }
 
 /** Sends messages to receivers. */
@@ -29,7 +28,7 @@ export class AlertSender {
    * signal's reason, if it is aborted.
    */
   async attempt(row: AlertRow, receiver: Receiver, signal: AbortSignal): Promise<AttemptEnding> {
-    const nowMs = this.#options.clock.nowMs();
+    const nowMs = epochMs();
     const body = JSON.stringify(bodyOf(row, receiver, this.#options.publicUrl));
     const signature = receiver.secret && signatureOf(receiver.secret.reveal(), row.alert_id, nowMs, body);
     try {
@@ -64,7 +63,7 @@ export class AlertSender {
     if (attempts >= mostAttempts) return { state: 'failed', answer };
     const backoffMs = firstPauseMs * 2 ** (attempts - 1) * (0.75 + random() / 2);
     const givenMs = Number.isFinite(retryAfterSeconds) ? Math.min(retryAfterSeconds * 1_000, longestGivenMs) : 0;
-    return { state: 'retry', answer, dueAtMs: Math.round(this.#options.clock.nowMs() + Math.max(backoffMs, givenMs)) };
+    return { state: 'retry', answer, dueAtMs: Math.round(epochMs() + Math.max(backoffMs, givenMs)) };
   }
 }
 

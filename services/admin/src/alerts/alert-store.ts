@@ -1,5 +1,5 @@
 import type { AlertsTable, GatewayDatabase } from '@gateway/database';
-import { type Clock, timeOrderedId } from '@gateway/time';
+import { epochMs, timeOrderedId } from '@gateway/time';
 import type { Selectable } from 'kysely';
 import type { Cause } from './causes.ts';
 
@@ -20,11 +20,9 @@ export interface AttemptEnding {
  */
 export class AlertStore {
   readonly #database: GatewayDatabase;
-  readonly #clock: Clock;
 
-  constructor(database: GatewayDatabase, clock: Clock) {
+  constructor(database: GatewayDatabase) {
     this.#database = database;
-    this.#clock = clock;
   }
 
   /** Adds the messages that do not exist yet: one per receiver, cause and period. */
@@ -41,7 +39,7 @@ export class AlertStore {
 
   /** Adds a message whose first attempt the caller makes at once. */
   async begin(receiver: string, cause: Cause): Promise<AlertRow> {
-    const row = { ...this.#row(receiver, cause), attempts: 1, due_at_ms: this.#clock.nowMs() + claimMs };
+    const row = { ...this.#row(receiver, cause), attempts: 1, due_at_ms: epochMs() + claimMs };
     return await this.#database.insertInto('alerts').values(row).returningAll().executeTakeFirstOrThrow();
   }
 
@@ -49,7 +47,7 @@ export class AlertStore {
   async due(receiver: string): Promise<readonly AlertRow[]> {
     return await this.#waiting([receiver])
       .selectAll()
-      .where('due_at_ms', '<=', this.#clock.nowMs())
+      .where('due_at_ms', '<=', epochMs())
       .orderBy('created_at_ms')
       .orderBy('alert_id')
       .limit(sentAtOnce)
@@ -64,7 +62,7 @@ export class AlertStore {
 
   /** Lets all messages to a receiver wait that does not answer at present. */
   async postpone(receiver: string, dueAtMs: number): Promise<void> {
-    const due_at_ms = Math.min(dueAtMs, this.#clock.nowMs() + longestPostponementMs);
+    const due_at_ms = Math.min(dueAtMs, epochMs() + longestPostponementMs);
     await this.#database
       .updateTable('alerts')
       .set({ due_at_ms })
@@ -78,7 +76,7 @@ export class AlertStore {
   async claim({ alert_id, due_at_ms }: AlertRow): Promise<AlertRow | undefined> {
     return await this.#database
       .updateTable('alerts')
-      .set(({ eb }) => ({ attempts: eb('attempts', '+', 1), due_at_ms: this.#clock.nowMs() + claimMs }))
+      .set(({ eb }) => ({ attempts: eb('attempts', '+', 1), due_at_ms: epochMs() + claimMs }))
       .where('alert_id', '=', alert_id)
       .where('state', '=', 'waiting')
       .where('due_at_ms', '=', due_at_ms)
@@ -89,7 +87,7 @@ export class AlertStore {
   /** Ends the attempt that was claimed as this row, unless its claim has ended. */
   async end({ alert_id, attempts, due_at_ms }: AlertRow, ending: AttemptEnding): Promise<AlertRow | undefined> {
     const { state, answer, dueAtMs = due_at_ms } = ending;
-    const ended_at_ms = state === 'retry' ? null : this.#clock.nowMs();
+    const ended_at_ms = state === 'retry' ? null : epochMs();
     return await this.#database
       .updateTable('alerts')
       .set({ state: state === 'retry' ? 'waiting' : state, answer, due_at_ms: dueAtMs, ended_at_ms })
@@ -111,7 +109,7 @@ export class AlertStore {
    * removes rows of periods that have ended long ago.
    */
   async clean(): Promise<void> {
-    const nowMs = this.#clock.nowMs();
+    const nowMs = epochMs();
     await this.#database
       .updateTable('alerts')
       .set({ state: 'failed', ended_at_ms: nowMs })
@@ -129,7 +127,7 @@ export class AlertStore {
   }
 
   #row(receiver: string, { details, ...cause }: Cause): AlertRow {
-    const nowMs = this.#clock.nowMs();
+    const nowMs = epochMs();
     return {
       ...{ alert_id: `msg_${timeOrderedId()}`, receiver, ...cause, details: JSON.stringify(details) },
       ...{ state: 'waiting', attempts: 0, answer: '', created_at_ms: nowMs, due_at_ms: nowMs, ended_at_ms: null },

@@ -2,7 +2,7 @@ import { create } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { type Overview, OverviewSchema, type Replica } from '@gateway/proto/admin/v1/system_service_pb.js';
 import type { Logger } from '@gateway/telemetry';
-import { type Clock, isWithin, monotonicMs, sleep, timeoutSignal } from '@gateway/time';
+import { epochMs, isWithin, monotonicMs, sleep, timeoutSignal } from '@gateway/time';
 import type { PeopleState } from '../access/people-state.ts';
 import type { AdminPeers } from '../parts.ts';
 import { orAborted } from '../peer-calls.ts';
@@ -25,7 +25,6 @@ export interface FigureReaderOptions {
   readonly people?: () => Promise<PeopleState>;
   /** As in `Overview`. */
   readonly notes?: readonly string[];
-  readonly clock: Clock;
   readonly logger: Logger;
   /** The time between two readings: while an operator watches, and otherwise. */
   readonly intervalsMs?: { readonly watched: number; readonly otherwise: number };
@@ -70,7 +69,7 @@ export class FigureReader {
   /** The current figures, at most one second old. */
   async read(signal: AbortSignal): Promise<Figures> {
     const latest = this.#latest;
-    if (latest !== undefined && isWithin(freshMs, latest.atMs, this.#options.clock.nowMs())) return latest;
+    if (latest !== undefined && isWithin(freshMs, latest.atMs, epochMs())) return latest;
     this.#sleeping.abort();
     return orAborted(this.#next.promise, AbortSignal.any([signal, this.#stop.signal]));
   }
@@ -110,7 +109,7 @@ export class FigureReader {
   }
 
   async #readOnce(): Promise<void> {
-    const { peers, clock } = this.#options;
+    const { peers } = this.#options;
     const signal = AbortSignal.any([this.#stop.signal, timeoutSignal(readingTimeoutMs)]);
     const next = this.#next;
     const [readings, pools] = await Promise.all([
@@ -120,7 +119,7 @@ export class FigureReader {
       this.#countDeadLetters(signal),
       this.#readPeople(signal),
     ]);
-    const atMs = clock.nowMs();
+    const atMs = epochMs();
     const replicas = new Map(
       readings.map((reading) => [`${reading.service} ${reading.address}`, readReplica(reading, atMs)]),
     );
@@ -149,23 +148,24 @@ export class FigureReader {
   }
 
   async #countDeadLetters(signal: AbortSignal): Promise<void> {
-    const { peers, clock } = this.#options;
-    if (clock.nowMs() < this.#deadLetters.readAtMs + deadLettersEveryMs) return;
+    if (epochMs() < this.#deadLetters.readAtMs + deadLettersEveryMs) return;
     const call = { signal, timeoutMs: readingTimeoutMs };
-    const answer = await peers.usageLedger.replayDeadLetters({ dryRun: true }, call).catch(() => undefined);
+    const answer = await this.#options.peers.usageLedger
+      .replayDeadLetters({ dryRun: true }, call)
+      .catch(() => undefined);
     if (answer === undefined) return;
     const { replayed, duplicates, stillDead } = answer;
-    this.#deadLetters = { count: replayed + duplicates + stillDead.length, readAtMs: clock.nowMs() };
+    this.#deadLetters = { count: replayed + duplicates + stillDead.length, readAtMs: epochMs() };
   }
 
   /** While identity does not answer, what was known last stays. */
   async #readPeople(signal: AbortSignal): Promise<void> {
-    const { people, clock } = this.#options;
-    if (people === undefined || clock.nowMs() < this.#peopleReadAtMs + peopleEveryMs) return;
+    const { people } = this.#options;
+    if (people === undefined || epochMs() < this.#peopleReadAtMs + peopleEveryMs) return;
     const read = await orAborted(people(), signal).catch(() => undefined);
     if (read === undefined) return;
     this.#people = read;
-    this.#peopleReadAtMs = clock.nowMs();
+    this.#peopleReadAtMs = epochMs();
   }
 
   #rememberCertificates(atMs: number): void {

@@ -8,7 +8,7 @@ const userCode = 'KDRT-PQXW';
 /** A client at 10.0.0.7 waits for a person to confirm its code. */
 async function aWorld(env: Readonly<Record<string, string>> = {}) {
   const world = await aSignInWorld({}, { OIDC_PEOPLE_GROUPS: '*', ...env });
-  const createdAt = timestampFromMs(world.clock.nowMs() - 90_000);
+  const createdAt = timestampFromMs(world.time.nowMs - 90_000);
   world.grants.set(userCode, { surface: 'claude_code', client: 'claude-code/2.1.332', address: '10.0.0.7', createdAt });
   return world;
 }
@@ -193,7 +193,7 @@ describe('a sign-in from a client is refused', () => {
     expect(await world.audited()).toMatchObject([
       { subject: 'an unknown code', outcome: 'refused', after: { times: 10 } },
     ]);
-    world.clock.advanceMs(60_001);
+    world.time.advanceMs(60_001);
     expect((await browser.open(pageOf(world))).status).toBe(200);
   });
 });

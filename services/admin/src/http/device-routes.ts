@@ -2,7 +2,7 @@ import { timestampMs } from '@bufbuild/protobuf/wkt';
 import type { GatewayDatabase } from '@gateway/database';
 import type { DeviceGrant, PersonService } from '@gateway/proto/identity/v1/person_service_pb.js';
 import type { Client } from '@gateway/rpc';
-import type { Clock } from '@gateway/time';
+import { epochMs } from '@gateway/time';
 import { type Request, type RequestHandler, type Response, Router, urlencoded } from 'express';
 import { noteInAudit } from '../access/audit-trail.ts';
 import type { MinuteRate } from '../access/minute-rate.ts';
@@ -28,7 +28,6 @@ export interface DevicePagesParts {
   readonly rate: MinuteRate;
   readonly refusals: Refusals;
   readonly database: GatewayDatabase;
-  readonly clock: Clock;
 }
 
 /**
@@ -55,7 +54,7 @@ export class DevicePages {
       if (grant === undefined) return sendForm(response, 404, noGrantTitle, codeForm);
       // The provider's address: a browser checks redirects after a form as well.
       response.set('content-security-policy', pagePolicy(await provider.origin()));
-      sendForm(response, 200, 'Do you want to sign in this client?', confirmForm(userCode, grant, this.#parts.clock));
+      sendForm(response, 200, 'Do you want to sign in this client?', confirmForm(userCode, grant));
     });
 
     router.post('/device', this.#throttled(), form, async (request, response) => {
@@ -132,12 +131,12 @@ export class DevicePages {
   }
 
   async #note(action: string, actor: string, request: Request, grant: DeviceGrant): Promise<void> {
-    const { database, clock } = this.#parts;
+    const { database } = this.#parts;
     const { address } = connectionOf(request);
     const { surface, client, address: clientAddress } = grant;
     const after = { surface, client, clientAddress };
     const subject = surface || client;
-    await noteInAudit(database, { atMs: clock.nowMs(), actor, address, action, subject, outcome: 'done', after });
+    await noteInAudit(database, { atMs: epochMs(), actor, address, action, subject, outcome: 'done', after });
   }
 }
 
@@ -147,9 +146,9 @@ const codeForm = `<p>Enter the code that your client shows.</p>
 <form method="get" action="/device"><p><label>Code <input name="user_code" autocomplete="off" autocapitalize="characters" spellcheck="false" required maxlength="20" autofocus></label>
 <button>Continue</button></p></form>`;
 
-function confirmForm(userCode: string, grant: DeviceGrant, clock: Clock): string {
+function confirmForm(userCode: string, grant: DeviceGrant): string {
   const { surface, client, address, createdAt } = grant;
-  const ageSeconds = createdAt === undefined ? 0 : Math.max(0, (clock.nowMs() - timestampMs(createdAt)) / 1_000);
+  const ageSeconds = createdAt === undefined ? 0 : Math.max(0, (epochMs() - timestampMs(createdAt)) / 1_000);
   const age = ageSeconds < 60 ? 'less than a minute ago' : `${Math.floor(ageSeconds / 60)} min ago`;
   const rows = [
     ['Code', userCode.toUpperCase()],

@@ -148,9 +148,9 @@ it('a session ends after OIDC_SESSION_HOURS, so that lost groups take effect by 
   const ask = () => world.call('SessionService.GetSession', {}, { cookie: browser.header(world.publicUrl) });
   for (let minutes = 0; minutes < 119; minutes += 7) {
     expect((await ask()).status).toBe(200);
-    world.clock.advanceMs(7 * 60_000);
+    world.time.advanceMs(7 * 60_000);
   }
-  world.clock.advanceMs(60_000);
+  world.time.advanceMs(60_000);
   expect((await ask()).status).toBe(401);
   // The provider still recognizes the user; the groups no longer give a role.
   expect((await signIn(browser, world, 'mona')).status).toBe(403);
@@ -205,7 +205,7 @@ describe('the way back from the provider', () => {
 
     const late = new Browser();
     const answered = await signIn(late, world, 'mona', { until });
-    world.clock.advanceMs(600_000);
+    world.time.advanceMs(600_000);
     const old = late.cookie(world.publicUrl, 'gateway-oidc') ?? '';
     expect((await comeBack(old, answered.url.search.slice(1))).status).toBe(400);
     expect(world.provider.exchanges()).toBe(1);
@@ -221,7 +221,7 @@ describe('the way back from the provider', () => {
     expect(await world.metrics.exposition()).toContain(
       'gateway_admin_sign_ins_total{method="oidc",result="throttled"} 41',
     );
-    world.clock.advanceMs(60_001);
+    world.time.advanceMs(60_001);
     expect((await world.send('GET', '/oidc/sign-in')).status).toBe(303);
   });
 

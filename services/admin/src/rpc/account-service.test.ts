@@ -19,7 +19,7 @@ function worldOf(handlers: Partial<Handlers<typeof PoolOperatorService>>) {
 
 describe('accounts', () => {
   it('are changed by the broker, and the audit log has the state before and after, and no secret', async () => {
-    const { client, clock, audited } = await worldOf({
+    const { client, time, audited } = await worldOf({
       addAccount: () => ({ account }),
       replaceCredential: () => ({ before: account, account }),
       setAccountUse: ({ use }) => ({ before: account, account: { ...account, use } }),
@@ -35,7 +35,7 @@ describe('accounts', () => {
     ];
     for (const call of calls) {
       await call();
-      clock.advanceMs(1);
+      time.advanceMs(1);
     }
     const entries = await audited();
     expect(entries).toMatchObject([

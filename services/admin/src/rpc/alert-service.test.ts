@@ -14,9 +14,9 @@ async function world(...statuses: readonly number[]) {
 
 describe('warnings', () => {
   it('are tested once, with the answer, in the list and in the audit log, which never have the URL', async () => {
-    const { client, clock, audited, received, url } = await world(204, 503);
+    const { client, time, audited, received, url } = await world(204, 503);
     const first = await client.testAlert({ receiver: 'ops' });
-    clock.advanceMs(1);
+    time.advanceMs(1);
     const second = await client.testAlert({ receiver: 'ops' });
     expect(first.alert).toMatchObject({ receiver: 'ops', state: AlertState.SENT, answer: '204', attempts: 1 });
     expect(second.alert).toMatchObject({ kind: 'test', state: AlertState.FAILED, answer: '503' });

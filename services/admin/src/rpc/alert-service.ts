@@ -9,8 +9,8 @@ import type { AdminParts } from '../parts.ts';
 import { invalidFields, notFound } from './problems.ts';
 
 /** Warnings to receivers, and what these answered. */
-export function alertService({ peers, database, audit, clock, sender }: AdminParts): ServiceImpl<typeof AlertService> {
-  const store = new AlertStore(database, clock);
+export function alertService({ peers, database, audit, sender }: AdminParts): ServiceImpl<typeof AlertService> {
+  const store = new AlertStore(database);
   return {
     async listAlerts({ last }) {
       if (last > mostAlerts) throw invalidFields({ last: `Must be at most ${mostAlerts}.` });

@@ -82,11 +82,11 @@ describe('changing groups', () => {
   });
 
   it('is audited with the state before and after', async () => {
-    const { client, audited, clock } = await worldOf([teamA]);
+    const { client, audited, time } = await worldOf([teamA]);
     await client.createGroup({ name: 'Team C', limits: { budget } });
-    clock.advanceMs(1);
+    time.advanceMs(1);
     await client.updateGroup({ groupId: 'aaa1', note: 'of ops' });
-    clock.advanceMs(1);
+    time.advanceMs(1);
     await client.deleteGroup({ groupId: 'aaa1' });
     expect(await audited()).toMatchObject([
       { action: 'group.create', subject: 'Team C', after: { limits: { budget: { amountMicros: '100' } } } },

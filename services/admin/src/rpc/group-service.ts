@@ -6,7 +6,7 @@ import type { CreateGroupRequest, GroupService } from '@gateway/proto/admin/v1/g
 import { type Group, GroupSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { BudgetPeriod, type LimitStatus } from '@gateway/proto/limiter/v1/limit_pb.js';
 import type { GatewayFile, ModelPrice } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
-import { startOfLocalDayMs } from '@gateway/time';
+import { epochMs, startOfLocalDayMs } from '@gateway/time';
 import { type GivenGroup, groupProblems, requestsAtATimeOfBudget } from '@gateway/tokens';
 import type { AdminParts } from '../parts.ts';
 import { askForEach, peerCall } from '../peer-calls.ts';
@@ -115,12 +115,8 @@ export function groupService(parts: AdminParts): ServiceImpl<typeof GroupService
 }
 
 /** Groups with the state of their limits. Values that can't be read now are left out. */
-async function groupListings(
-  { peers, rules, clock, logger }: AdminParts,
-  groups: readonly Group[],
-  signal: AbortSignal,
-) {
-  const nowMs = clock.nowMs();
+async function groupListings({ peers, rules, logger }: AdminParts, groups: readonly Group[], signal: AbortSignal) {
+  const nowMs = epochMs();
   const days = shownDaysUntil(nowMs);
   let fault: unknown;
   const orElse =

@@ -4,7 +4,7 @@ import { PriceBook, unknownOutput } from '@gateway/prices';
 import { type Group, UnpricedModels } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import type { Model } from '@gateway/proto/pool/v1/model_pb.js';
 import { type GatewayFile, PriceListSchema } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
-import { localDayOf } from '@gateway/time';
+import { epochMs, localDayOf } from '@gateway/time';
 import { modelsFor } from '@gateway/tokens/access-rules';
 import type { AdminParts } from '../parts.ts';
 import { peerCall } from '../peer-calls.ts';
@@ -20,7 +20,7 @@ export interface PricedModels {
 
 /** @throws RpcError if the broker does not answer */
 export async function pricedModels(
-  { peers, clock }: Pick<AdminParts, 'peers' | 'clock'>,
+  { peers }: Pick<AdminParts, 'peers'>,
   file: GatewayFile,
   signal: AbortSignal,
 ): Promise<PricedModels> {
@@ -30,7 +30,7 @@ export async function pricedModels(
     models,
     named: file.classes.flatMap(({ candidates }) => candidates.map((text) => text.slice(text.indexOf('/') + 1))),
     prices: new PriceBook(create(PriceListSchema, { currency, prices, specialPrices })),
-    localDay: localDayOf(clock.nowMs()),
+    localDay: localDayOf(epochMs()),
   };
 }
 

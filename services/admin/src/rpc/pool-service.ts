@@ -2,7 +2,7 @@ import { create, equals } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { ServiceImpl } from '@connectrpc/connect';
 import { type PoolOverview, PoolOverviewSchema, type PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
-import { sleep } from '@gateway/time';
+import { epochMs, sleep } from '@gateway/time';
 import { scopedKey } from '@gateway/tokens';
 import type { AdminParts } from '../parts.ts';
 import { peerCall } from '../peer-calls.ts';
@@ -10,15 +10,14 @@ import { checkFields, notFound } from './problems.ts';
 
 /** Pools of accounts, and the classes of models on them, as the broker knows them. */
 export function poolService(parts: AdminParts): ServiceImpl<typeof PoolService> {
-  const { peers, clock } = parts;
-  const at = () => timestampFromMs(clock.nowMs());
+  const { peers } = parts;
   return {
     async listPools({ pool }, { signal }) {
       const [overview, { models }] = await Promise.all([
         overviewOf(parts, pool, signal),
         peers.broker.listModels({}, peerCall(signal)),
       ]);
-      return { overview: { ...overview, at: at() }, models };
+      return { overview: { ...overview, at: timestampFromMs(epochMs()) }, models };
     },
 
     async *watchPools({ pool }, { signal }) {
@@ -26,7 +25,7 @@ export function poolService(parts: AdminParts): ServiceImpl<typeof PoolService> 
       while (!signal.aborted) {
         const overview = await overviewOf(parts, pool, signal);
         if (shown === undefined || !equals(PoolOverviewSchema, shown, overview)) {
-          yield { overview: { ...overview, at: at() } };
+          yield { overview: { ...overview, at: timestampFromMs(epochMs()) } };
           shown = overview;
         }
         await sleep(everyMs, { signal }).catch(() => undefined);

@@ -170,7 +170,7 @@ describe('a probe of all accounts', () => {
     const accounts = Array.from({ length: 33 }, (_, n) => ({ id: `r/${n}`, pool: 'r' }));
     let running = 0;
     let mostRunning = 0;
-    const { probe, clock, audited } = await worldOf(
+    const { probe, time, audited } = await worldOf(
       accounts,
       new Map([
         [
@@ -179,7 +179,7 @@ describe('a probe of all accounts', () => {
             running += 1;
             mostRunning = Math.max(mostRunning, running);
             await Promise.resolve();
-            clock.advanceMs(1_300);
+            time.advanceMs(1_300);
             running -= 1;
             return listed;
           },

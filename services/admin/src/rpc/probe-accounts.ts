@@ -7,6 +7,7 @@ import {
   ProbeResult,
 } from '@gateway/proto/admin/v1/account_service_pb.js';
 import { type Account, AccountState, AccountUse, ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
+import { epochMs } from '@gateway/time';
 import { type AdminParts, type AdminPeers, adapterProcesses } from '../parts.ts';
 import { askForEach, peerCall } from '../peer-calls.ts';
 import { notFound } from './problems.ts';
@@ -17,11 +18,7 @@ type Probe = MessageInitShape<typeof AccountProbeSchema>;
  * The handler of AccountService.ProbeAccounts. It changes nothing, but is audited because it uses
  * the secrets of accounts.
  */
-export function probeAccounts({
-  peers,
-  audit,
-  clock,
-}: AdminParts): ServiceImpl<typeof AccountService>['probeAccounts'] {
+export function probeAccounts({ peers, audit }: AdminParts): ServiceImpl<typeof AccountService>['probeAccounts'] {
   return async ({ accountIds }, context) => {
     const subject = accountIds.length === 0 ? 'all accounts' : accountIds.join(', ').slice(0, longestSubject);
     return await audit.change(context, { action: 'account.probe', subject }, async () => {
@@ -34,11 +31,11 @@ export function probeAccounts({
       const missing = accountIds.find((id) => !accounts.some((account) => account.id === id));
       if (missing !== undefined) throw notFound(`account ${missing}`);
       const poolOf = new Map(pools.map((pool) => [pool.name, pool]));
-      const lastStartMs = clock.nowMs() + startsWithinMs;
+      const lastStartMs = epochMs() + startsWithinMs;
       const probes = new Map<string, Probe>();
       await askForEach(accounts, async (account) => {
         const { format = ProviderFormat.UNSPECIFIED, simulated = false } = poolOf.get(account.pool) ?? {};
-        const isLate = clock.nowMs() > lastStartMs;
+        const isLate = epochMs() > lastStartMs;
         const probe = isLate ? notAsked(lateCause) : await probeAccount(peers, account, format, signal);
         probes.set(account.id, { ...probe, accountId: account.id, simulated });
       });

@@ -5,7 +5,7 @@ import { ListAccountsResponseSchema } from '@gateway/proto/pool/v1/pool_broker_s
 import { ReplayDeadLettersResponseSchema } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { createLogger } from '@gateway/telemetry';
 import { roomMs } from '@gateway/testkit/room';
-import { ManualClock } from '@gateway/time';
+import { ManualTime } from '@gateway/time/simulated';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { FigureReader, type FigureReaderOptions } from '../figures/figure-reader.ts';
 import type { ReplicaReading } from '../parts.ts';
@@ -18,12 +18,13 @@ const beginMs = Date.parse('2026-11-21T09:00:00Z');
  * one before.
  */
 function watchedGateway(intervalsMs = { watched: 5, otherwise: 5 }) {
-  const clock = new ManualClock(beginMs);
+  const time = new ManualTime(beginMs);
+  onTestFinished(() => time[Symbol.dispose]());
   const world = { readings: 0, problem: undefined as string | undefined };
   const read = async (): Promise<readonly ReplicaReading[]> => {
     world.readings += 1;
-    clock.advanceMs(10_000);
-    return [edge(world.readings, clock.nowMs(), world.problem)];
+    time.advanceMs(10_000);
+    return [edge(world.readings, time.nowMs, world.problem)];
   };
   const peers = {
     replicas: { read },
@@ -31,7 +32,7 @@ function watchedGateway(intervalsMs = { watched: 5, otherwise: 5 }) {
     usageLedger: { replayDeadLetters: async () => create(ReplayDeadLettersResponseSchema, { replayed: 1 }) },
     // The test calls no other methods of these services.
   } as unknown as FigureReaderOptions['peers'];
-  const figures = new FigureReader({ peers, clock, logger: createLogger('admin', 'silent'), intervalsMs });
+  const figures = new FigureReader({ peers, logger: createLogger('admin', 'silent'), intervalsMs });
   figures.start();
   onTestFinished(() => figures[Symbol.asyncDispose]());
   const transport = createRouterTransport(({ service }) => service(SystemService, systemService(figures)));

@@ -3,7 +3,7 @@ import type { TokenListingSchema } from '@gateway/proto/admin/v1/token_service_p
 import type { Group, Token } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import type { LimitStatus, Limits } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { UsageGrouping } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
-import { addLocalDays, type LocalDay, localDayOf } from '@gateway/time';
+import { addLocalDays, epochMs, type LocalDay, localDayOf } from '@gateway/time';
 import { requestsAtATimeOfBudget } from '@gateway/tokens';
 import type { AdminParts, AdminPeers } from '../parts.ts';
 import { askForEach, pagesOf, peerCall } from '../peer-calls.ts';
@@ -15,11 +15,11 @@ type Listing = MessageInitShape<typeof TokenListingSchema>;
  * left out.
  */
 export async function tokenListings(
-  { peers, clock, logger }: AdminParts,
+  { peers, logger }: AdminParts,
   tokens: readonly Token[],
   signal: AbortSignal,
 ): Promise<Listing[]> {
-  const days = shownDaysUntil(clock.nowMs());
+  const days = shownDaysUntil(epochMs());
   const faults: unknown[] = [];
   const orElse =
     <T>(instead: T) =>

@@ -110,16 +110,16 @@ describe('changing tokens', () => {
   });
 
   it('is audited with the state before and after, and without the text', async () => {
-    const { client, audited, clock } = await worldOf([ci]);
+    const { client, audited, time } = await worldOf([ci]);
     const issued = await client.issueToken({ kind: TokenKind.SERVICE, label: 'new', limits: { tokensPerDay: 5n } });
     expect(issued.tokenText).toBe('gw_s_canary');
-    clock.advanceMs(1);
+    time.advanceMs(1);
     await client.updateToken({ tokenId: 'aaa1', label: 'nightly' });
-    clock.advanceMs(1);
+    time.advanceMs(1);
     await client.rotateToken({ tokenId: 'aaa1', keepOldSeconds: 60 });
-    clock.advanceMs(1);
+    time.advanceMs(1);
     await client.revokeToken({ tokenId: 'aaa1' });
-    clock.advanceMs(1);
+    time.advanceMs(1);
     const again = await client.revokeToken({ tokenId: 'aaa1' });
     expect(again.token?.revokedAt).toBeDefined();
     const entries = await audited();

@@ -3,6 +3,7 @@ import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError, type HandlerContext, type ServiceImpl } from '@connectrpc/connect';
 import type { IssueTokenRequest, TokenService, UpdateTokenRequest } from '@gateway/proto/admin/v1/token_service_pb.js';
 import { type Token, TokenKind, TokenSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { epochMs } from '@gateway/time';
 import { detailProblems, type GivenDetails, maxKeepOldSeconds } from '@gateway/tokens';
 import type { AdminParts } from '../parts.ts';
 import { pagesOf, peerCall } from '../peer-calls.ts';
@@ -14,7 +15,7 @@ import { tokenListings, tokensAtLimit } from './token-listings.ts';
  * same rules to every caller.
  */
 export function tokenService(parts: AdminParts): ServiceImpl<typeof TokenService> {
-  const { peers, audit, clock } = parts;
+  const { peers, audit } = parts;
   const { identity } = peers;
   return {
     async listTokens({ search, includeEnded, groupId, pageSize, pageToken, atLimit }, context) {
@@ -42,7 +43,7 @@ export function tokenService(parts: AdminParts): ServiceImpl<typeof TokenService
     },
 
     async issueToken(request, context) {
-      check(request, kindOf(request.kind), clock.nowMs());
+      check(request, kindOf(request.kind), epochMs());
       const { $typeName: _, ...details } = request;
       return await audit.change(context, { action: 'token.issue', subject: '' }, async () => {
         const labelIsInUse = await hasValidToken(parts, request.label.trim(), context);
@@ -55,7 +56,7 @@ export function tokenService(parts: AdminParts): ServiceImpl<typeof TokenService
       const { $typeName: _, ...change } = request;
       const current = () => tokenById(parts, request.tokenId, context);
       const { kind } = await current();
-      check(request, kindOf(kind), clock.nowMs());
+      check(request, kindOf(kind), epochMs());
       return await audit.change(context, { action: 'token.update', subject: request.tokenId }, async () => {
         for (;;) {
           // Even if any revision will do: `before` in the audit log must be what this change
@@ -107,7 +108,7 @@ async function meantToken(parts: AdminParts, wanted: string, context: HandlerCon
   for await (const { tokens } of tokensWith(parts, wanted, context)) {
     found.push(...tokens.filter(({ tokenId, label }) => label === wanted || tokenId.startsWith(wanted)));
   }
-  const valid = found.filter((token) => !hasEnded(token, parts.clock.nowMs()));
+  const valid = found.filter((token) => !hasEnded(token, epochMs()));
   const meant = found.find(({ tokenId }) => tokenId === wanted) ?? (valid.length === 1 ? valid[0] : undefined);
   if (meant !== undefined) return meant;
   const [only, another] = found;
@@ -123,7 +124,7 @@ async function meantToken(parts: AdminParts, wanted: string, context: HandlerCon
 
 async function hasValidToken(parts: AdminParts, label: string, context: HandlerContext): Promise<boolean> {
   for await (const { tokens } of tokensWith(parts, label, context)) {
-    if (tokens.some((token) => token.label === label && !hasEnded(token, parts.clock.nowMs()))) return true;
+    if (tokens.some((token) => token.label === label && !hasEnded(token, epochMs()))) return true;
   }
   return false;
 }

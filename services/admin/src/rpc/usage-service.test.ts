@@ -20,15 +20,19 @@ import {
 import { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import type { Handlers } from '@gateway/rpc';
 import { createLogger } from '@gateway/telemetry';
-import { ManualClock } from '@gateway/time';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { ManualTime } from '@gateway/time/simulated';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { AuditTrail } from '../access/audit-trail.ts';
 import { type Caller, callerKey } from '../access/caller.ts';
 import type { AdminPeers } from '../parts.ts';
 import { clientOf, type FakeServices, fakePeers } from '../usage/__fixtures__/fake-peers.ts';
 import { usageService } from './usage-service.ts';
 
-const clock = new ManualClock(Date.parse('2026-11-20T10:00:00Z'));
+beforeEach(() => {
+  const time = new ManualTime(Date.parse('2026-11-20T10:00:00Z'));
+  return () => time[Symbol.dispose]();
+});
+
 const operator: Caller = { kind: 'operator', operatorId: 'o', name: 'ann', role: Role.OPERATOR, address: '' };
 const totals = (inputTokens: bigint) => ({
   requests: 1n,
@@ -53,8 +57,8 @@ async function setUp({ others, caller = operator, ...services }: World) {
   const { database, ...opened } = await openTestSqlite();
   onTestFinished(() => opened[Symbol.asyncDispose]());
   const { peers } = fakePeers({ file, ...services });
-  const audit = new AuditTrail(database, clock);
-  const parts = { peers: { ...peers, ...others }, database, audit, clock, logger: createLogger('test', 'silent') };
+  const audit = new AuditTrail(database);
+  const parts = { peers: { ...peers, ...others }, database, audit, logger: createLogger('test', 'silent') };
   const values = createContextValues().set(callerKey, caller);
   const context = { signal: new AbortController().signal, values } as HandlerContext;
   return {

@@ -1,6 +1,6 @@
 import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect';
 import type { UsageService } from '@gateway/proto/admin/v1/usage_service_pb.js';
-import { isLocalDay, localDayOf } from '@gateway/time';
+import { epochMs, isLocalDay, localDayOf } from '@gateway/time';
 import { callerOf } from '../access/caller.ts';
 import type { AdminParts } from '../parts.ts';
 import { differentCounters } from '../usage/different-counters.ts';
@@ -17,17 +17,16 @@ const replayTimeoutMs = 60_000;
 export function usageService({
   peers,
   audit,
-  clock,
   logger,
-}: Pick<AdminParts, 'peers' | 'audit' | 'clock' | 'logger'>): ServiceImpl<typeof UsageService> {
+}: Pick<AdminParts, 'peers' | 'audit' | 'logger'>): ServiceImpl<typeof UsageService> {
   const report = { peers, names: new TokenNames(peers.identity) };
   return {
     reportUsage: ({ $typeName: _, ...query }, { signal }) => usagePage(report, query, signal),
 
     getMyUsage(_request, context) {
       const caller = callerOf(context);
-      if (caller.kind === 'token') return ownUsage({ ...report, clock, logger }, caller.token, context.signal);
-      if (caller.kind === 'person') return usageOfPerson({ ...report, clock }, caller.person, context.signal);
+      if (caller.kind === 'token') return ownUsage({ ...report, logger }, caller.token, context.signal);
+      if (caller.kind === 'person') return usageOfPerson(report, caller.person, context.signal);
       throw new ConnectError(
         'This page shows the usage of one token: sign in with that token, or as a person without a role.',
         Code.PermissionDenied,
@@ -40,7 +39,7 @@ export function usageService({
       return await audit.change(context, { action: 'usage.reconcile', subject: localDay }, async () => {
         const options = { timeoutMs: reconcileTimeoutMs, signal: context.signal };
         const ledger = await peers.usageLedger.reconcileDay({ localDay, repair }, options);
-        const counters = await differentCounters(peers, localDay, localDayOf(clock.nowMs()), context.signal);
+        const counters = await differentCounters(peers, localDay, localDayOf(epochMs()), context.signal);
         const { differenceCount, repaired } = ledger;
         const after = { repair, differences: differenceCount, repaired, counters: counters.length };
         return { answer: { ledger, counters }, after };

@@ -5,7 +5,7 @@ import type { AccessRules, Token } from '@gateway/proto/identity/v1/identity_ser
 import type { Person } from '@gateway/proto/identity/v1/person_service_pb.js';
 import type { QuotaForecast } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { UsageGrouping } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
-import { addLocalDays, type Clock, type LocalDay, localDayOf, startOfLocalDayMs } from '@gateway/time';
+import { addLocalDays, epochMs, type LocalDay, localDayOf, startOfLocalDayMs } from '@gateway/time';
 import type { AdminParts, AdminPeers } from '../parts.ts';
 import { peerCall } from '../peer-calls.ts';
 import { groupsOf, limitedGroup, limitsOf } from '../rpc/token-listings.ts';
@@ -15,7 +15,6 @@ import { totalOf, usagePages } from './usage-report.ts';
 interface OwnUsageParts {
   readonly peers: AdminPeers;
   readonly names: TokenNames;
-  readonly clock: Clock;
   readonly logger: AdminParts['logger'];
 }
 
@@ -28,7 +27,7 @@ const byDay = { model: '', accountId: '', groupId: '', grouping: UsageGrouping.D
  * sign-in.
  */
 export async function ownUsage(
-  { peers, names, clock, logger }: OwnUsageParts,
+  { peers, names, logger }: OwnUsageParts,
   known: Token,
   signal: AbortSignal,
 ): Promise<MessageInitShape<typeof GetMyUsageResponseSchema>> {
@@ -37,7 +36,7 @@ export async function ownUsage(
   // Its limits may have changed since.
   const { tokens } = await peers.identity.list({ tokenIds: [tokenId] }, options);
   const token = tokens[0] ?? known;
-  const lastDay = localDayOf(clock.nowMs());
+  const lastDay = localDayOf(epochMs());
   const period = { firstDay: addLocalDays(lastDay, 1 - days), lastDay };
   const query = { ...period, ...byDay, tokenId };
   const group = (await groupsOf(peers, [token], signal)).get(token.groupId);
@@ -64,7 +63,7 @@ export async function ownUsage(
 
 /** The usage of all tokens of a person: those of sessions, and those that the person has issued. */
 export async function usageOfPerson(
-  { peers, names, clock }: Omit<OwnUsageParts, 'logger'>,
+  { peers, names }: Omit<OwnUsageParts, 'logger'>,
   { personId, groupId }: Person,
   signal: AbortSignal,
 ): Promise<MessageInitShape<typeof GetMyUsageResponseSchema>> {
@@ -73,7 +72,7 @@ export async function usageOfPerson(
   const groupName = group?.name ?? '';
   // A report without tokens would be one of all tokens.
   if (tokenIds.length === 0) return { groupName, today: {}, lastSevenDays: {} };
-  const lastDay = localDayOf(clock.nowMs());
+  const lastDay = localDayOf(epochMs());
   const query = { ...byDay, firstDay: addLocalDays(lastDay, 1 - days), lastDay, tokenId: '', tokenIds };
   const pages = await Array.fromAsync(usagePages({ peers, names }, query, signal));
   const rows = pages.flatMap((page) => page.rows);

@@ -17,7 +17,7 @@ import { type Person, PersonSchema } from '@gateway/proto/identity/v1/person_ser
 import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import { directClient, type Handlers } from '@gateway/rpc';
 import { createLogger } from '@gateway/telemetry';
-import { ManualClock } from '@gateway/time';
+import { ManualTime } from '@gateway/time/simulated';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { CommandLine } from '../__fixtures__/command-line.ts';
 import { type FieldValues, filledMessage } from '../__fixtures__/filled-message.ts';
@@ -81,11 +81,11 @@ describe.each(changes.map((method) => [`${method.parent.name}.${method.name}`, m
 async function aWorld(absent: FieldValues) {
   const { database, ...opened } = await openTestSqlite();
   onTestFinished(() => opened[Symbol.asyncDispose]());
-  const clock = new ManualClock(Date.parse('2026-11-23T10:00:00Z'));
+  const time = new ManualTime(Date.parse('2026-11-23T10:00:00Z'));
+  onTestFinished(() => time[Symbol.dispose]());
   const sender = new AlertSender({
     proxies: { httpsProxy: '', httpProxy: '', noProxy: '' },
     publicUrl: undefined,
-    clock,
   });
   onTestFinished(() => sender[Symbol.asyncDispose]());
   const answers = { ...neededValues, ...absent, text: 'known' };
@@ -103,8 +103,8 @@ async function aWorld(absent: FieldValues) {
     replicas: { read: async () => [], settings: async () => [] },
     edgeUrl: undefined,
   };
-  const parts = { peers, database, audit: new AuditTrail(database, clock), sender, clock };
-  const operators = new OperatorStore(database, clock);
+  const parts = { peers, database, audit: new AuditTrail(database), sender };
+  const operators = new OperatorStore(database);
   await operators.add('ada', 'admin', 'gw_a_one');
   const eva = await operators.add('eva', 'operator', 'gw_a_two');
   const routes = operationRoutes({ ...parts, logger: createLogger('admin', 'silent') } as AdminParts, operators);
