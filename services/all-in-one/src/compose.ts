@@ -24,7 +24,6 @@ import { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js'
 import { PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { UsageIngestService, UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { directClientOf, type ServiceRoute, serviceRoute } from '@gateway/rpc';
-import { systemClock } from '@gateway/time';
 import { readUsageIngestConfig, readUsageStreamConfig } from '@gateway/usage-ingest/config';
 import { createUsageIngestService } from '@gateway/usage-ingest/service';
 import { readUsageQueryConfig } from '@gateway/usage-query/config';
@@ -133,7 +132,7 @@ async function openStores({ env, config: { redis }, runtime, stack }: Wiring) {
     const { admissionsFile: path } = await DataFolder.open(env);
     const { memoryMaxKeys: maxKeys } = readLimiterConfig(env);
     const limitStore = stack.use(new EmbeddedLimitStore({ path, maxKeys, runtime }));
-    return { limitStore, poolStore: new MemoryPoolStore(systemClock) };
+    return { limitStore, poolStore: new MemoryPoolStore() };
   }
   const { openSharedLimitStore } = await import('@gateway/limiter/store/fallback-limit-store');
   const { openSharedPoolStore } = await import('@gateway/pool-broker/store/fallback-pool-store');

@@ -25,7 +25,7 @@ import { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { directClientOf, RpcError } from '@gateway/rpc';
 import { connectErrorOf } from '@gateway/rpc/connect-server';
 import { createLogger, Metrics } from '@gateway/telemetry';
-import { randomBytes, systemClock } from '@gateway/time';
+import { randomBytes } from '@gateway/time';
 import { readUsageIngestConfig } from '@gateway/usage-ingest/config';
 import { createUsageIngestService } from '@gateway/usage-ingest/service';
 import { readUsageQueryConfig } from '@gateway/usage-query/config';
@@ -116,7 +116,7 @@ async function openParts(
   const gateway = readGatewayConfig(env);
   const proxies = readSettings(env, readProxies);
   const broker = createPoolBrokerService({ gateway, credentials }, runtime, {
-    store: new MemoryPoolStore(systemClock),
+    store: new MemoryPoolStore(),
     database,
   });
   // It is not started: it reads the accounts once, and refreshes no token.

@@ -7,8 +7,8 @@ import {
 } from '@gateway/proto/pool/v1/account_pb.js';
 import { directClient } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
-import { ManualClock } from '@gateway/time';
-import { describe, expect, it } from 'vitest';
+import { ManualTime } from '@gateway/time/simulated';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { gatewayWith, sampleAccount } from './__fixtures__/sample-gateway.ts';
 import { createPoolBrokerService } from './service.ts';
 import { MemoryPoolStore } from './store/memory-pool-store.ts';
@@ -19,11 +19,12 @@ const hourMs = 3_600_000;
 
 const accounts = [sampleAccount('responses', 'a'), sampleAccount('responses', 'b'), sampleAccount('messages', 'm')];
 
-function brokerOf(configured = accounts, storeOf = (clock: ManualClock): PoolStore => new MemoryPoolStore(clock)) {
-  const clock = new ManualClock(startMs);
+function brokerOf(configured = accounts, store: PoolStore = new MemoryPoolStore()) {
+  const time = new ManualTime(startMs);
+  onTestFinished(() => time[Symbol.dispose]());
   const metrics = new Metrics();
   const runtime = { logger: createLogger('test', 'silent'), metrics };
-  const parts = { store: storeOf(clock), clock, random: () => 0 };
+  const parts = { store, random: () => 0 };
   const service = createPoolBrokerService({ gateway: gatewayWith(configured) }, runtime, parts);
   const pools = directClient(service.routes[0]);
 
@@ -39,7 +40,7 @@ function brokerOf(configured = accounts, storeOf = (clock: ManualClock): PoolSto
     const lines = (await metrics.exposition()).split('\n');
     return lines.filter((line) => line.startsWith(prefix)).map((line) => line.slice('gateway_'.length));
   }
-  return { clock, pools, lease, end, shown };
+  return { time, pools, lease, end, shown };
 }
 
 /** A quota of five hours that started two hours ago. */
@@ -56,7 +57,7 @@ const limitedFor = (hours: number) => ({
 describe('what metrics show of accounts', () => {
   it('is one state each, of which there is one series, and what is under way', async () => {
     const draining = sampleAccount('messages', 'm', { state: 'draining' });
-    const { clock, lease, end, shown } = brokerOf([...accounts.slice(0, 2), draining]);
+    const { time, lease, end, shown } = brokerOf([...accounts.slice(0, 2), draining]);
     const [first] = [await lease(), await lease()];
     expect(await shown('gateway_account_state')).toEqual([
       'account_state{pool="responses",account="a",state="available",use="active"} 1',
@@ -76,7 +77,7 @@ describe('what metrics show of accounts', () => {
       `account_in_flight{pool="responses",account="${name}"} 0`,
     );
     expect((await shown('gateway_account_in_flight')).filter((line) => line.endsWith(' 1'))).toHaveLength(1);
-    clock.advanceMs(hourMs);
+    time.advanceMs(hourMs);
     expect((await shown('gateway_account_state')).filter((line) => line.includes('available'))).toHaveLength(2);
   });
 
@@ -106,10 +107,10 @@ describe('what metrics show of accounts', () => {
   });
 
   it('says no more of quotas that have begun anew', async () => {
-    const { clock, lease, end, shown } = brokerOf();
+    const { time, lease, end, shown } = brokerOf();
     await end(await lease(), { ...succeeded, windows: [used(0.5)] });
     expect(await shown('gateway_account_headroom_ratio')).toHaveLength(1);
-    clock.advanceMs(3 * hourMs);
+    time.advanceMs(3 * hourMs);
     expect(await shown('gateway_account_headroom_ratio')).toEqual([]);
     expect(await shown('gateway_account_exhaustion')).toEqual([]);
   });
@@ -170,18 +171,18 @@ describe('what metrics show of pools', () => {
   });
 
   it('is whether its provider fails', async () => {
-    const { clock, lease, end, shown } = brokerOf();
+    const { time, lease, end, shown } = brokerOf();
     const failed = { result: AttemptResult.NETWORK_ERROR };
     for (let n = 0; n < 12; n++) {
       await end(await lease(), failed);
-      clock.advanceMs(2_000);
+      time.advanceMs(2_000);
     }
     await end(await lease(), failed);
     expect(await shown('gateway_pool_paused')).toEqual([
       'pool_paused{pool="responses"} 1',
       'pool_paused{pool="messages"} 0',
     ]);
-    clock.advanceMs(60_000);
+    time.advanceMs(60_000);
     expect(await shown('gateway_pool_paused')).toEqual([
       'pool_paused{pool="responses"} 0',
       'pool_paused{pool="messages"} 0',
@@ -199,7 +200,7 @@ describe('showing a thousand accounts', () => {
         return super.readAccounts(ids, leaseTtlMs);
       }
     }
-    const { shown } = brokerOf(many, (clock) => new CountedReads(clock));
+    const { shown } = brokerOf(many, new CountedReads());
     const [one, other] = await Promise.all([shown('gateway_account_state'), shown('gateway_account_state')]);
     expect(one).toHaveLength(1_000);
     expect(other).toEqual(one);

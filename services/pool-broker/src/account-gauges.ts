@@ -100,12 +100,12 @@ interface ShownAccount {
 
 /** Reads in parts, so that requests run in between, both in Redis and in this process. */
 async function readAllAccounts(broker: Broker): Promise<readonly ShownAccount[]> {
-  const { configuration, clock } = broker;
+  const { configuration, store } = broker;
   const { settings: rules, accounts } = configuration;
   const shown: ShownAccount[] = [];
   for (let at = 0, { all } = accounts; at < all.length; at += sliceSize) {
     const views = await readAccounts(broker, all.slice(at, at + sliceSize));
-    const nowMs = clock.nowMs();
+    const nowMs = store.nowMs();
     for (const view of views) {
       const state = stateOf(view, { nowMs, rules });
       shown.push({ view, state, windows: windowsAt(view.health, nowMs), secondsLeft: secondsLeftOf([view], nowMs) });
@@ -132,9 +132,9 @@ interface ShownPool {
   readonly headrooms: readonly number[];
 }
 
-async function readPool({ store, clock }: Broker, pool: string, accounts: readonly ShownAccount[]): Promise<ShownPool> {
+async function readPool({ store }: Broker, pool: string, accounts: readonly ShownAccount[]): Promise<ShownPool> {
   const { incidents } = await store.readPool(pool);
-  const nowMs = clock.nowMs();
+  const nowMs = store.nowMs();
   const views = accounts.map(({ view }) => view);
   const known = views.filter((view) => isInService(view) && windowsAt(view.health, nowMs, '').length > 0);
   return {

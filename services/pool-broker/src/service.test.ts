@@ -11,8 +11,8 @@ import {
 import { Lack } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { directClient } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
-import { ManualClock } from '@gateway/time';
-import { describe, expect, it } from 'vitest';
+import { ManualTime } from '@gateway/time/simulated';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { gatewayWith, sampleAccount, sampleGateway } from './__fixtures__/sample-gateway.ts';
 import { createPoolBrokerService } from './service.ts';
 import { MemoryPoolStore } from './store/memory-pool-store.ts';
@@ -34,12 +34,13 @@ interface Failure {
 }
 
 function brokerOf(gateway: GatewayConfig = sampleGateway) {
-  const clock = new ManualClock(startMs);
+  const time = new ManualTime(startMs);
+  onTestFinished(() => time[Symbol.dispose]());
   const metrics = new Metrics();
   const service = createPoolBrokerService(
     { gateway },
     { logger: createLogger('test', 'silent'), metrics },
-    { store: new MemoryPoolStore(clock), clock, random: () => 0 },
+    { store: new MemoryPoolStore(), random: () => 0 },
   );
   const [[poolRoute, operatorRoute], [credentialRoute]] = [service.routes, service.credentialRoutes];
   const [pools, operator] = [directClient(poolRoute), directClient(operatorRoute)];
@@ -84,7 +85,7 @@ function brokerOf(gateway: GatewayConfig = sampleGateway) {
 
   const accounts = async () => (await pools.listAccounts({})).accounts;
   return {
-    clock,
+    time,
     metrics,
     service,
     pools,
@@ -121,13 +122,13 @@ describe('acquiring an account', () => {
   });
 
   it('says for how long the lease counts, and has it count for longer when it is renewed', async () => {
-    const { clock, pools, request, finish, accounts } = brokerOf();
+    const { time, pools, request, finish, accounts } = brokerOf();
     const { lease } = await request({});
     if (lease === undefined) return expect.fail('there is a lease');
     expect(lease.ttlSeconds).toBe(900);
     const inFlight = async () => (await accounts()).find(({ id }) => id === lease.accountId)?.inFlight;
     for (let n = 0; n < 5; n++) {
-      clock.advanceMs(600_000);
+      time.advanceMs(600_000);
       const { leaseId, accountId, pool, model } = lease;
       await pools.renewLeases({ renewals: [{ leaseId, accountId, pool, model }, { accountId: 'unknown/a' }] });
       expect(await inFlight()).toBe(1);
@@ -144,11 +145,11 @@ describe('acquiring an account', () => {
   });
 
   it('remembers that for later requests, until the reset', async () => {
-    const { request, clock } = brokerOf();
+    const { request, time } = brokerOf();
     await request({}, [limited(60_000)]);
-    clock.advanceMs(59_999);
+    time.advanceMs(59_999);
     expect((await request({})).lease?.accountId).toBe('responses/team-b');
-    clock.advanceMs(1);
+    time.advanceMs(1);
     const { tried, lease } = await request({}, [limited(1_000)]);
     expect([...tried, lease?.accountId]).toContain('responses/team-a');
   });
@@ -168,9 +169,9 @@ describe('acquiring an account', () => {
   });
 
   it('serves a client that waits until then', async () => {
-    const { request, clock } = brokerOf();
+    const { request, time } = brokerOf();
     await request({}, [limited(60_000), limited(30_000), limited(90_000), limited(45_000)]);
-    clock.advanceMs(30_000);
+    time.advanceMs(30_000);
     expect((await request({})).lease?.accountId).toBe('responses/team-b');
   });
 
@@ -283,9 +284,9 @@ describe('requests in flight', () => {
   });
 
   it('of an edge that died stop counting', async () => {
-    const { request, accounts, clock } = oneAtATime();
+    const { request, accounts, time } = oneAtATime();
     await request({});
-    clock.advanceMs(sampleGateway.settings.leaseTtlMs);
+    time.advanceMs(sampleGateway.settings.leaseTtlMs);
     expect((await accounts()).map(({ inFlight }) => inFlight)).toEqual([0, 0]);
   });
 
@@ -307,9 +308,9 @@ describe('requests in flight', () => {
   });
 
   it('probe an account one at a time', async () => {
-    const { request, finish, clock } = brokerOf(gatewayWith([sampleAccount('responses', 'a')]));
+    const { request, finish, time } = brokerOf(gatewayWith([sampleAccount('responses', 'a')]));
     await request({}, [limited()]);
-    clock.advanceMs(sampleGateway.settings.rateLimitCooldownMs);
+    time.advanceMs(sampleGateway.settings.rateLimitCooldownMs);
     const [probe, ...others] = await Promise.all([request({}), request({}), request({})]);
     expect(probe?.lease?.accountId).toBe('responses/a');
     expect(others.map(({ end }) => end.case)).toEqual(['exhausted', 'exhausted']);
@@ -337,12 +338,12 @@ describe('the quotas that answers report', () => {
 
 describe('a provider that is overloaded', () => {
   it('pauses its pool, not its accounts, and is asked by one request when the pause is over', async () => {
-    const { request, clock, accounts, pools } = brokerOf();
+    const { request, time, accounts, pools } = brokerOf();
     const question = { failover: false };
     const overloaded = { result: AttemptResult.OVERLOADED };
     for (let n = 0; n < 4; n++) {
       expect((await request(question, [overloaded, overloaded])).tried).toHaveLength(2);
-      clock.advanceMs(400);
+      time.advanceMs(400);
     }
     expect((await request(question)).end.case).toBe('unavailable');
     expect((await accounts()).map(({ state }) => state)).toEqual(Array(4).fill(AccountState.AVAILABLE));
@@ -353,7 +354,7 @@ describe('a provider that is overloaded', () => {
     const { candidates } = await pools.explain({ model: 'gateway/sterk' });
     expect(candidates[0]?.accounts[0]?.reason).toMatch(/^the whole pool is paused until .* after overload$/);
     expect((await request({})).lease?.pool).toBe('messages');
-    clock.advanceMs(2_000);
+    time.advanceMs(2_000);
     const answers = await Promise.all([request(question), request(question), request(question)]);
     expect(answers.map(({ end }) => end.case)).toEqual(['lease', 'unavailable', 'unavailable']);
   });
@@ -408,7 +409,7 @@ describe('an account that its provider takes out of service', () => {
   const monthMs = 30 * 86_400_000;
 
   it('takes no request any more, and is shown with the reason', async () => {
-    const { request, accounts, pools, clock, metrics } = brokerOf();
+    const { request, accounts, pools, time, metrics } = brokerOf();
     expect((await request({}, [revoked])).lease?.accountId).toBe('responses/team-b');
     const note = 'The provider reports that the credential was revoked.';
     expect((await accounts())[0]).toMatchObject({ state: AccountState.DISABLED, cooldowns: [] });
@@ -416,7 +417,7 @@ describe('an account that its provider takes out of service', () => {
     const { candidates } = await pools.explain({ model: 'gateway/sterk' });
     expect(candidates[0]?.accounts[0]?.reason).toContain(`disabled: ${note}`);
     for (let day = 0; day < 29; day++) {
-      clock.advanceMs(monthMs / 30);
+      time.advanceMs(monthMs / 30);
       const leases = await Promise.all([request({}), request({}), request({})]);
       expect(new Set(leases.map(({ lease }) => lease?.accountId))).toEqual(new Set(['responses/team-b']));
     }
@@ -469,7 +470,7 @@ describe('callers that share a pool', () => {
   });
 
   it('leave all of it to one that is alone, and leave others their share as soon as they ask', async () => {
-    const { pools, clock } = brokerOf(gatewayWith([sampleAccount('responses', 'a', { maxConcurrency: 20 })]));
+    const { pools, time } = brokerOf(gatewayWith([sampleAccount('responses', 'a', { maxConcurrency: 20 })]));
     const ask = async (caller: string) => (await pools.acquire({ model: 'gateway/sterk', caller })).result;
     const takeAll = async (caller: string) => {
       for (let taken = 0; ; taken++) {
@@ -482,7 +483,7 @@ describe('callers that share a pool', () => {
     const { callerMemoryMs } = sampleGateway.settings;
     expect(await takeAll('greedy')).toMatchObject({ taken: 18, end: { case: 'exhausted' } });
     expect((await ask('modest')).case).toBe('lease');
-    clock.advanceMs(callerMemoryMs + 1);
+    time.advanceMs(callerMemoryMs + 1);
     expect((await takeAll('greedy')).taken).toBe(1);
   });
 
@@ -513,14 +514,14 @@ describe('a session', () => {
   });
 
   it('moves when its account fails, and stays where it moved to after the first is back', async () => {
-    const { request, finish, clock } = brokerOf();
+    const { request, finish, time } = brokerOf();
     const first = await request({ affinityKey });
     await finish(first.lease, succeeded, affinityKey);
     const second = await request({ affinityKey }, [limited(10_000)]);
     expect(second.tried).toEqual([first.lease?.accountId]);
     expect(second.lease?.accountId).not.toBe(first.lease?.accountId);
     await finish(second.lease, succeeded, affinityKey);
-    clock.advanceMs(10_000);
+    time.advanceMs(10_000);
     expect((await request({ affinityKey })).lease?.accountId).toBe(second.lease?.accountId);
   });
 
@@ -538,7 +539,7 @@ describe('a session', () => {
   });
 
   it('stays where it moved to because others had its account limited', async () => {
-    const { request, finish, clock } = brokerOf();
+    const { request, finish, time } = brokerOf();
     const first = await request({ affinityKey });
     await finish(first.lease, succeeded, affinityKey);
     const stranger = await request({ affinityKey: 'token 2' });
@@ -548,7 +549,7 @@ describe('a session', () => {
     expect(moved.tried).toEqual([]);
     expect(moved.lease?.accountId).not.toBe(first.lease?.accountId);
     await finish(moved.lease, succeeded, affinityKey);
-    clock.advanceMs(10_000);
+    time.advanceMs(10_000);
     expect((await request({ affinityKey })).lease?.accountId).toBe(moved.lease?.accountId);
   });
 
@@ -567,7 +568,7 @@ describe('a session', () => {
   });
 
   it('is forgotten an hour after its last success', async () => {
-    const { request, finish, pools, clock } = brokerOf();
+    const { request, finish, pools, time } = brokerOf();
     const boundReason = async () => {
       const { candidates } = await pools.explain({ model: 'gateway/sterk', affinityKey });
       return candidates[0]?.accounts.map(({ reason }) => reason).find((reason) => reason !== '');
@@ -575,10 +576,10 @@ describe('a session', () => {
     for (let n = 0; n < 3; n++) {
       const { lease } = await request({ affinityKey });
       await finish(lease, succeeded, affinityKey);
-      clock.advanceMs(3_599_999);
+      time.advanceMs(3_599_999);
       expect(await boundReason()).toMatch(/^the session is bound to responses\/team-[ab]$/);
     }
-    clock.advanceMs(1);
+    time.advanceMs(1);
     expect(await boundReason()).toMatch(/^responses\/team-[ab] has at least as much spare capacity$/);
   });
 });

@@ -2,7 +2,7 @@ import { EventEmitter, once } from 'node:events';
 import { type Environment, followGatewayFile, type GatewayConfig } from '@gateway/config';
 import type { GatewayDatabase } from '@gateway/database';
 import type { Service, ServiceRuntime } from '@gateway/lifecycle';
-import { type Clock, random as sharedRandom, systemClock, timeoutSignal } from '@gateway/time';
+import { random as sharedRandom, timeoutSignal } from '@gateway/time';
 import { showAccounts } from './account-gauges.ts';
 import { followReports } from './catalog/catalog.ts';
 import { type PoolBrokerConfig, readCredentialConfig, readPoolBrokerConfig } from './config.ts';
@@ -24,33 +24,31 @@ export interface PoolBrokerParts {
   readonly store: PoolStore;
   /** Default: only the accounts of gateway.yaml, with tokens in memory. */
   readonly database?: GatewayDatabase | undefined;
-  /** Default: the clock of the store. */
-  readonly clock?: Clock;
   /** Returns a number from 0 to below 1. Default: `random` of `@gateway/time`. */
   readonly random?: () => number;
 }
 
 export function createPoolBrokerService(config: PoolBrokerConfig, runtime: ServiceRuntime, parts: PoolBrokerParts) {
   const stop = new AbortController();
-  const { store, database, clock = store.clock ?? systemClock, random = sharedRandom } = parts;
+  const { store, database, random = sharedRandom } = parts;
   const { keys, proxies, pollMs, ...settings } = config.credentials ?? readCredentialConfig({});
   const directory = new AccountDirectory(config.gateway, keys, database);
   const context: RefreshContext = {
     ...settings,
-    ...{ grants: directory.grants, endpoint: tokenEndpoint(proxies, settings.requestTimeoutMs, clock) },
-    ...{ clock, random, events: credentialEvents(runtime), changes: new EventEmitter(), signal: stop.signal },
+    ...{ grants: directory.grants, endpoint: tokenEndpoint(proxies, settings.requestTimeoutMs) },
+    ...{ store, random, events: credentialEvents(runtime), changes: new EventEmitter(), signal: stop.signal },
   };
   const credentials = new AccountCredentials(context);
   context.changes.on('renewed', (accountId, issuedAtMs) => {
-    const times = { issuedAtMs, nowMs: clock.nowMs() };
+    const times = { issuedAtMs, nowMs: store.nowMs() };
     // If the store is away, the pause runs to its end.
     store.changeHealth(accountId, (health) => afterRenewal(health, times)).catch(() => undefined);
   });
-  const configuration = new ActiveConfiguration(config.gateway, store, clock);
+  const configuration = new ActiveConfiguration(config.gateway, store);
   const broker: Broker = {
-    ...{ configuration, directory, store, credentials, clock, random },
-    retryBudget: new RetryBudget(clock),
-    refusalBudget: new RetryBudget(clock),
+    ...{ configuration, directory, store, credentials, random },
+    retryBudget: new RetryBudget(),
+    refusalBudget: new RetryBudget(),
     metrics: brokerMetrics(runtime),
     draining: stop.signal,
   };
@@ -62,7 +60,7 @@ export function createPoolBrokerService(config: PoolBrokerConfig, runtime: Servi
     }
   });
 
-  let reload: FileReload = { loadedAtMs: clock.nowMs(), problems: [] };
+  let reload: FileReload = { loadedAtMs: store.nowMs(), problems: [] };
   const useAccounts = async () => {
     context.events.accountsRefused(directory.refused.map(({ reason }) => reason));
     await configuration.useAccounts(directory.gateway);
@@ -92,7 +90,7 @@ export function createPoolBrokerService(config: PoolBrokerConfig, runtime: Servi
     const apply = async (file: GatewayConfig) => {
       checkChange(configuration.gateway, directory.gatewayWith(file));
       directory.file = file;
-      reload = { loadedAtMs: clock.nowMs(), problems: [] };
+      reload = { loadedAtMs: store.nowMs(), problems: [] };
       await configuration.use(directory.gateway, applied);
     };
     await followGatewayFile(source, { signal: stop.signal, apply, onRefused });

@@ -7,7 +7,6 @@ import { directClient } from '@gateway/rpc';
 import { type Simulator, type SimulatorOptions, startSimulator } from '@gateway/simulator';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { roomMs, roomSeconds } from '@gateway/testkit/room';
-import { type Clock, systemClock } from '@gateway/time';
 import { ManualTime } from '@gateway/time/simulated';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { gatewayWith, sampleAccount } from '../src/__fixtures__/sample-gateway.ts';
@@ -39,13 +38,12 @@ function oauthAccount({ url }: Simulator, refreshToken: string, rest: Partial<OA
 }
 
 /** A started replica of the broker. */
-async function brokerOf(gateway: GatewayConfig, places: Pick<PoolBrokerParts, 'database'>, clock: Clock = systemClock) {
+async function brokerOf(gateway: GatewayConfig, places: Pick<PoolBrokerParts, 'database'>) {
   const metrics = new Metrics();
   const runtime = { logger: createLogger('test', 'silent'), metrics };
   const service = createPoolBrokerService({ gateway, credentials }, runtime, {
     ...places,
-    store: new MemoryPoolStore(clock),
-    clock,
+    store: new MemoryPoolStore(),
   });
   await service.start();
   let stopped = false;

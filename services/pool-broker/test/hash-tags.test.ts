@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Metrics } from '@gateway/telemetry';
 import { startRedis } from '@gateway/testkit';
-import { ManualClock } from '@gateway/time';
 import { Redis } from 'ioredis';
 import { expect, it, onTestFinished } from 'vitest';
 import { healthy } from '../src/health/account-health.ts';
@@ -30,9 +29,8 @@ it('a script touches the keys of one hash tag, so that Redis Cluster runs it too
   const redis = await startRedis();
   onTestFinished(() => redis[Symbol.asyncDispose]());
   const keyPrefix = `test-${randomUUID()}:`;
-  const clock = new ManualClock(Date.now());
   const options = { settings: redisAt(redis.url), metrics: new Metrics() };
-  const store = await openRedisPoolStore({ ...options, clock, keyPrefix });
+  const store = await openRedisPoolStore({ ...options, keyPrefix });
   onTestFinished(() => store[Symbol.asyncDispose]());
   const scripts = await watchScripts(redis.url, keyPrefix);
 
@@ -43,7 +41,7 @@ it('a script touches the keys of one hash tag, so that Redis Cluster runs it too
   await store.renewLease(lease);
   await store.settleLease('p/a', request);
   await store.shareOf({ ...request, leaseTtlMs: 60_000, callerMemoryMs: 60_000 });
-  await store.changeHealth('p/a', () => ({ ...healthy, errorAverage: 0.5, errorsAtMs: clock.nowMs() }));
+  await store.changeHealth('p/a', () => ({ ...healthy, errorAverage: 0.5, errorsAtMs: store.nowMs() }));
   await store.bind('s', 'p/a', 60_000);
   await store.unbind('s', 'p/a');
 

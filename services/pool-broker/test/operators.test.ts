@@ -14,7 +14,6 @@ import {
 import { AlertFormat } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { directClient } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
-import { systemClock } from '@gateway/time';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { gatewayWith, sampleAccount, simulatedGateway } from '../src/__fixtures__/sample-gateway.ts';
 import { readCredentialConfig } from '../src/config.ts';
@@ -40,7 +39,7 @@ interface Given {
 async function brokerOn({ database, gateway = onlyFile, keys = keysOf('k1') }: Given) {
   const credentials = { ...readCredentialConfig({}), pollMs: 100, keys };
   const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
-  const parts = { store: new MemoryPoolStore(systemClock), database, environment: { KEY: 'sk-of-environment' } };
+  const parts = { store: new MemoryPoolStore(), database, environment: { KEY: 'sk-of-environment' } };
   const service = createPoolBrokerService({ gateway, credentials }, runtime, parts);
   await service.start();
   onTestFinished(() => service[Symbol.asyncDispose]());

@@ -4,7 +4,7 @@ import type { RedisSettings } from '@gateway/redis';
 import { Metrics } from '@gateway/telemetry';
 import { testBackends } from '@gateway/testkit';
 import { type RedisGroup, startRedisCluster, startRedisSentinels } from '@gateway/testkit/redis-groups';
-import { ManualClock } from '@gateway/time';
+import type { ManualTime } from '@gateway/time/simulated';
 import { Redis } from 'ioredis';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type AccountHealth, healthy } from '../src/health/account-health.ts';
@@ -12,33 +12,34 @@ import { noIncidents, type PoolHealth } from '../src/health/pool-health.ts';
 import { MemoryPoolStore } from '../src/store/memory-pool-store.ts';
 import type { NewLease, PoolStore } from '../src/store/pool-store.ts';
 import { openRedisPoolStore } from '../src/store/redis-pool-store.ts';
+import { timeOfRedis } from './__fixtures__/time-of-redis.ts';
 import { redisAt } from './redis-at.ts';
 
 interface Subject {
   readonly store: PoolStore;
-  /** Moves the clock by which stores count leases. */
-  readonly clock: ManualClock;
-  /** Lets time pass in stores that have their own clock. */
+  /** Moves the time by which stores count leases. */
+  readonly time: ManualTime;
+  /** Lets time pass in what stores count by a time of their own. */
   readonly elapse: (ms: number) => Promise<void>;
 }
 
 async function memorySubject(): Promise<Subject> {
-  const clock = new ManualClock(Date.now());
-  return { store: new MemoryPoolStore(clock), clock, elapse: async (ms) => clock.advanceMs(ms) };
+  const time = timeOfRedis();
+  return { store: new MemoryPoolStore(), time, elapse: async (ms) => time.advanceMs(ms) };
 }
 
-async function openRedisStore(keyPrefix: string, clock: ManualClock, settings?: RedisSettings): Promise<PoolStore> {
+async function openRedisStore(keyPrefix: string, settings?: RedisSettings): Promise<PoolStore> {
   const shared = settings ?? redisAt((await testBackends()).redisUrl);
   const metrics = new Metrics();
-  const store = await openRedisPoolStore({ settings: shared, clock, metrics, keyPrefix });
+  const store = await openRedisPoolStore({ settings: shared, metrics, keyPrefix });
   onTestFinished(() => store[Symbol.asyncDispose]());
   return store;
 }
 
 async function redisSubject(settings?: RedisSettings): Promise<Subject> {
-  const clock = new ManualClock(Date.now());
-  const store = await openRedisStore(`test-${randomUUID()}:`, clock, settings);
-  return { store, clock, elapse: async (ms) => void (await sleep(ms)) };
+  const time = timeOfRedis();
+  const store = await openRedisStore(`test-${randomUUID()}:`, settings);
+  return { store, time, elapse: async (ms) => void (await sleep(ms)) };
 }
 
 const groups = new Map<() => Promise<RedisGroup>, Promise<RedisGroup>>();
@@ -104,8 +105,8 @@ describe.each([
   });
 
   it('keeps health whole', async () => {
-    const { store, clock } = await subject();
-    const health = limitedUntil(clock.nowMs() + 60_000);
+    const { store, time } = await subject();
+    const health = limitedUntil(time.nowMs + 60_000);
     expect(await store.changeHealth('p/a', () => health)).toBe(true);
     expect((await store.readAccounts(['p/a'], leaseTtlMs))[0]?.health).toEqual(health);
   });
@@ -154,21 +155,21 @@ describe.each([
   });
 
   it('settles a lease once, and says when it was taken', async () => {
-    const { store, clock } = await subject();
-    const leasedAtMs = clock.nowMs();
+    const { store, time } = await subject();
+    const leasedAtMs = time.nowMs;
     await store.takeLease(leaseOf('p/a', 'lease', 1));
-    clock.advanceMs(5_000);
+    time.advanceMs(5_000);
     expect(await store.settleLease('p/a', ofLease('lease'))).toEqual({ leasedAtMs, ...settledWith });
     expect(await store.settleLease('p/a', ofLease('lease'))).toBeUndefined();
     expect(await store.takeLease(leaseOf('p/a', 'next', 1))).toBe(true);
   });
 
   it('gives the health that an end may change as it is at that instant', async () => {
-    const { store, clock } = await subject();
-    const health = limitedUntil(clock.nowMs() + 60_000);
-    const failures = [{ accountId: 'p/a', atMs: clock.nowMs() }];
+    const { store, time } = await subject();
+    const health = limitedUntil(time.nowMs + 60_000);
+    const failures = [{ accountId: 'p/a', atMs: time.nowMs }];
     const poolHealth = {
-      incidents: [{ cause: 'overloaded' as const, model: 'm', sinceMs: clock.nowMs(), failures }],
+      incidents: [{ cause: 'overloaded' as const, model: 'm', sinceMs: time.nowMs, failures }],
     };
     await store.changeHealth('p/a', () => health);
     await store.changePoolHealth('p', () => poolHealth);
@@ -194,21 +195,21 @@ describe.each([
   });
 
   it('stops counting leases without a report', async () => {
-    const { store, clock } = await subject();
+    const { store, time } = await subject();
     await store.takeLease(leaseOf('p/a', 'old', 1));
-    clock.advanceMs(leaseTtlMs - 1);
+    time.advanceMs(leaseTtlMs - 1);
     expect(await store.takeLease(leaseOf('p/a', 'new', 1))).toBe(false);
-    clock.advanceMs(1);
+    time.advanceMs(1);
     expect((await store.readAccounts(['p/a'], leaseTtlMs))[0]?.inFlight).toBe(0);
     expect(await store.takeLease(leaseOf('p/a', 'new', 1))).toBe(true);
   });
 
   it('counts a lease that is renewed for as long as it is, to its account and to its caller', async () => {
-    const { store, clock } = await subject();
-    const takenAtMs = clock.nowMs();
+    const { store, time } = await subject();
+    const takenAtMs = time.nowMs;
     await store.takeLease(leaseOf('p/a', 'long', 1));
     for (let n = 0; n < 4; n++) {
-      clock.advanceMs(leaseTtlMs * 0.75);
+      time.advanceMs(leaseTtlMs * 0.75);
       await store.renewLease(leaseOf('p/a', 'long'));
       expect(await store.takeLease(leaseOf('p/a', 'second', 1))).toBe(false);
       expect((await store.readAccounts(['p/a'], leaseTtlMs))[0]?.inFlight).toBe(1);
@@ -217,15 +218,15 @@ describe.each([
     }
     // Renewing a request does not change its start.
     expect(await store.oldestRequest({ pool: 'p', model: 'm', sinceMs: takenAtMs + 1 })).toBeUndefined();
-    clock.advanceMs(leaseTtlMs);
+    time.advanceMs(leaseTtlMs);
     expect((await store.readAccounts(['p/a'], leaseTtlMs))[0]?.inFlight).toBe(0);
   });
 
   it('says when a lease was taken, not when it was renewed', async () => {
-    const { store, clock } = await subject();
-    const leasedAtMs = clock.nowMs();
+    const { store, time } = await subject();
+    const leasedAtMs = time.nowMs;
     await store.takeLease(leaseOf('p/a', 'lease'));
-    clock.advanceMs(leaseTtlMs / 3);
+    time.advanceMs(leaseTtlMs / 3);
     await store.renewLease(leaseOf('p/a', 'lease'));
     expect(await store.settleLease('p/a', ofLease('lease'))).toMatchObject({ leasedAtMs });
   });
@@ -239,9 +240,9 @@ describe.each([
   });
 
   it('counts a lease again that ran out, or that it does not know, and settles it once', async () => {
-    const { store, clock } = await subject();
+    const { store, time } = await subject();
     await store.takeLease(leaseOf('p/a', 'given'));
-    clock.advanceMs(leaseTtlMs);
+    time.advanceMs(leaseTtlMs);
     expect((await store.readAccounts(['p/a'], leaseTtlMs))[0]?.inFlight).toBe(0);
     const leaseIds = ['given', 'unknown'];
     for (const leaseId of leaseIds) await store.renewLease(leaseOf('p/a', leaseId));
@@ -274,8 +275,8 @@ describe.each([
   });
 
   it('keeps the last list of a pool whose list cannot be read any more', async () => {
-    const { store, clock } = await subject();
-    const atMs = clock.nowMs();
+    const { store, time } = await subject();
+    const atMs = time.nowMs;
     expect(await store.readModelReports(['p', 'q'])).toEqual([]);
     const models = [{ id: 'm-1', displayName: 'M "1" é' }];
     await store.saveModelReport({ pool: 'p', reportedAtMs: atMs + 1, reachable: true, models });
@@ -296,10 +297,10 @@ describe.each([
   const share = (caller: string) => ({ pool: 'p', caller, leaseTtlMs, callerMemoryMs: 60_000 });
 
   it('knows the oldest request of a time, of a model or of any', async () => {
-    const { store, clock } = await subject();
-    const startMs = clock.nowMs();
+    const { store, time } = await subject();
+    const startMs = time.nowMs;
     await store.takeLease(request('1'));
-    clock.advanceMs(1_000);
+    time.advanceMs(1_000);
     await store.takeLease(request('2', { model: 'other' }));
     const oldest = (model: string, sinceMs: number) => store.oldestRequest({ pool: 'p', model, sinceMs });
     expect(await oldest('', startMs)).toBe(startMs);
@@ -312,7 +313,7 @@ describe.each([
   });
 
   it('knows what a caller has, and how many share the pool', async () => {
-    const { store, clock } = await subject();
+    const { store, time } = await subject();
     await store.takeLease(request('1'));
     await store.takeLease(request('2'));
     await store.takeLease(request('3', { caller: '' }));
@@ -320,16 +321,16 @@ describe.each([
     expect(await store.shareOf(share('d'))).toEqual({ inFlight: 0, callers: 2 });
     await store.settleLease('p/a', request('2'));
     expect(await store.shareOf(share('c'))).toEqual({ inFlight: 1, callers: 2 });
-    clock.advanceMs(60_000);
+    time.advanceMs(60_000);
     expect(await store.shareOf(share('c'))).toEqual({ inFlight: 1, callers: 1 });
-    clock.advanceMs(leaseTtlMs);
+    time.advanceMs(leaseTtlMs);
     expect(await store.shareOf(share('c'))).toEqual({ inFlight: 0, callers: 1 });
   });
 
   it('keeps the health of pools, and loses no change of those made together', async () => {
-    const { store, clock } = await subject();
+    const { store, time } = await subject();
     expect(await store.readPool('p')).toEqual(noIncidents);
-    const atMs = clock.nowMs();
+    const atMs = time.nowMs;
     const failed = (n: number) => (health: PoolHealth) => ({
       incidents: [
         {
@@ -354,9 +355,8 @@ describe.each([
 
 describe('a pool store in Redis', () => {
   it('is shared by all who open it', async () => {
-    const clock = new ManualClock(Date.now());
     const prefix = `test-${randomUUID()}:`;
-    const [one, other] = [await openRedisStore(prefix, clock), await openRedisStore(prefix, clock)];
+    const [one, other] = [await openRedisStore(prefix), await openRedisStore(prefix)];
     await one.takeLease(leaseOf('p/a', 'lease', 1));
     expect(await other.takeLease(leaseOf('p/a', 'second', 1))).toBe(false);
     await other.settleLease('p/a', ofLease('lease'));
@@ -364,7 +364,7 @@ describe('a pool store in Redis', () => {
   });
 
   it('goes on when Redis has forgotten its scripts', async () => {
-    const store = await openRedisStore(`test-${randomUUID()}:`, new ManualClock(Date.now()));
+    const store = await openRedisStore(`test-${randomUUID()}:`);
     const redis = new Redis((await testBackends()).redisUrl);
     onTestFinished(() => redis.disconnect());
     for (const n of [1, 2, 3]) {
@@ -378,19 +378,18 @@ describe('a pool store in Redis', () => {
   it('leaves nothing behind for ever, and keeps the keys of a pool together', async () => {
     const { redisUrl } = await testBackends();
     const prefix = `test-${randomUUID()}:`;
-    const clock = new ManualClock(Date.now());
-    const store = await openRedisStore(prefix, clock);
-    await store.changeHealth('p/a', () => limitedUntil(clock.nowMs() + 60_000));
+    const store = await openRedisStore(prefix);
+    await store.changeHealth('p/a', () => limitedUntil(store.nowMs() + 60_000));
     await store.takeLease(leaseOf('p/a', 'one'));
     await store.takeLease(leaseOf('p/a', 'two'));
     await store.renewLease(leaseOf('p/a', 'two'));
     await store.settleLease('p/a', ofLease('one'));
     await store.bind('s', 'p/a', 60_000);
     await store.shareOf({ pool: 'p', caller: 'c', leaseTtlMs, callerMemoryMs: 60_000 });
-    const failures = [{ accountId: 'p/a', atMs: clock.nowMs() }];
-    const incident = { cause: 'overloaded', model: 'm', sinceMs: clock.nowMs(), failures } as const;
+    const failures = [{ accountId: 'p/a', atMs: store.nowMs() }];
+    const incident = { cause: 'overloaded', model: 'm', sinceMs: store.nowMs(), failures } as const;
     await store.changePoolHealth('p', () => ({ incidents: [incident] }));
-    await store.saveModelReport({ pool: 'p', reportedAtMs: clock.nowMs(), reachable: true, models: [] });
+    await store.saveModelReport({ pool: 'p', reportedAtMs: store.nowMs(), reachable: true, models: [] });
 
     const redis = new Redis(redisUrl);
     onTestFinished(() => redis.disconnect());
@@ -413,7 +412,7 @@ describe('a pool store in Redis', () => {
   it('takes what it cannot read for nothing', async () => {
     const { redisUrl } = await testBackends();
     const prefix = `test-${randomUUID()}:`;
-    const store = await openRedisStore(prefix, new ManualClock(Date.now()));
+    const store = await openRedisStore(prefix);
     const redis = new Redis(redisUrl);
     onTestFinished(() => redis.disconnect());
     await redis.set(`${prefix}{p}:account:p/a:health`, '{"cooldowns": [', 'PX', 60_000);

@@ -4,7 +4,6 @@ import { AccountState, AttemptResult } from '@gateway/proto/pool/v1/account_pb.j
 import { directClient } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { testBackends } from '@gateway/testkit';
-import { systemClock } from '@gateway/time';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { gatewayWith, sampleAccount } from '../src/__fixtures__/sample-gateway.ts';
 import { createPoolBrokerService } from '../src/service.ts';
@@ -18,7 +17,7 @@ import { redisAt } from './redis-at.ts';
 type Opening = () => Promise<PoolStore>;
 
 async function memory(): Promise<Opening> {
-  const store = new MemoryPoolStore(systemClock);
+  const store = new MemoryPoolStore();
   return async () => store;
 }
 
@@ -29,7 +28,7 @@ async function redis(): Promise<Opening> {
   return async () => {
     const store = await openRedisPoolStore({ ...options, metrics: new Metrics() });
     onTestFinished(() => store[Symbol.asyncDispose]());
-    return withFallback(store, store.clock, () => undefined);
+    return withFallback(store, () => undefined);
   };
 }
 

@@ -13,40 +13,51 @@ import { directClient } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { startRedis, type TestServer, testBackends } from '@gateway/testkit';
 import { roomMs } from '@gateway/testkit/room';
-import { type Clock, ManualClock, monotonicMs, systemClock } from '@gateway/time';
+import { monotonicMs } from '@gateway/time';
+import { ManualTime } from '@gateway/time/simulated';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { gatewayWith, sampleAccount, sampleSettings } from '../src/__fixtures__/sample-gateway.ts';
 import { createPoolBrokerService } from '../src/service.ts';
 import { withFallback } from '../src/store/fallback-pool-store.ts';
 import { openRedisPoolStore } from '../src/store/redis-pool-store.ts';
+import { timeOfRedis } from './__fixtures__/time-of-redis.ts';
 import { redisAt } from './redis-at.ts';
 
 type Attempt = MessageInitShape<typeof AttemptSchema>;
 
 interface Shared {
   readonly redisUrl: string;
-  /** Replaces Redis' clock. */
-  readonly clock?: Clock;
-  /** By how much the clock of each replica's machine is wrong. */
-  readonly wrongByMs?: readonly number[];
+  /** The machine of each replica. Default: this one. */
+  readonly machines?: readonly Machine[];
   readonly caps: readonly number[];
 }
 
+/** Runs something on another machine. */
+type Machine = <T>(run: () => T) => T;
+
 /** Replicas of the broker, each with its own connection to one Redis. */
-async function replicasOf(count: number, { redisUrl, clock, wrongByMs = [], caps }: Shared) {
+async function replicasOf(count: number, { redisUrl, machines = [], caps }: Shared) {
   const keyPrefix = `test-${randomUUID()}:`;
   const accounts = caps.map((maxConcurrency, n) => sampleAccount('responses', `a${n}`, { maxConcurrency }));
   const gateway = gatewayWith(accounts);
   return Promise.all(
     Array.from({ length: count }, async (_, n) => {
+      const on: Machine = machines[n] ?? ((run) => run());
       const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
       const options = { settings: redisAt(redisUrl), metrics: runtime.metrics };
-      const machineClock = { nowMs: () => systemClock.nowMs() + (wrongByMs[n] ?? 0) };
-      const redis = await openRedisPoolStore({ ...options, keyPrefix, machineClock, ...(clock && { clock }) });
+      const redis = await on(() => openRedisPoolStore({ ...options, keyPrefix }));
       onTestFinished(() => redis[Symbol.asyncDispose]());
-      const store = withFallback(redis, redis.clock, () => undefined);
-      const { routes } = createPoolBrokerService({ gateway }, runtime, { store });
-      return { ...directClient(routes[0]), ...directClient(routes[1]) };
+      const store = withFallback(redis, () => undefined);
+      const { routes } = on(() => createPoolBrokerService({ gateway }, runtime, { store }));
+      const client = { ...directClient(routes[0]), ...directClient(routes[1]) };
+      return new Proxy(client, {
+        get: (target, name) => {
+          const call: unknown = Reflect.get(target, name);
+          return typeof call === 'function'
+            ? (...given: unknown[]) => on(() => Reflect.apply(call, target, given))
+            : call;
+        },
+      });
     }),
   );
 }
@@ -119,8 +130,8 @@ describe('three replicas of the broker', () => {
 
   it('know at once what one of them has learnt of an account, and where a session stays', async () => {
     const { redisUrl } = await testBackends();
-    const clock = new ManualClock(Date.now());
-    const [one, two, three] = await replicasOf(3, { redisUrl, clock, caps: [9, 9] });
+    const time = timeOfRedis();
+    const [one, two, three] = await replicasOf(3, { redisUrl, caps: [9, 9] });
     if (one === undefined || two === undefined || three === undefined) return expect.fail('there are three');
     const first = await leased(one, [], 's');
     const second = await leased(two, [ended(first, AttemptResult.RATE_LIMITED, 60_000)], 's');
@@ -130,15 +141,15 @@ describe('three replicas of the broker', () => {
       expect((await leased(pools, [], 's')).accountId).toBe(second.accountId);
       expect((await leased(pools)).accountId).toBe(second.accountId);
     }
-    clock.advanceMs(60_000);
+    time.advanceMs(60_000);
     for (const pools of [one, two, three]) expect((await leased(pools, [], 's')).accountId).toBe(second.accountId);
     expect((await leased(three)).accountId).toBe(first.accountId);
   });
 
   it('lease no account that one of them has just learnt is limited', async () => {
     const { redisUrl } = await testBackends();
-    const clock = new ManualClock(Date.now());
-    const replicas = await replicasOf(3, { redisUrl, clock, caps: [40, 40, 40, 40] });
+    const time = timeOfRedis();
+    const replicas = await replicasOf(3, { redisUrl, caps: [40, 40, 40, 40] });
     const [one] = replicas;
     if (one === undefined) return expect.fail('there are three');
     const leaseAll = () => Promise.all(replicas.flatMap((pools) => Array.from({ length: 4 }, () => leased(pools))));
@@ -151,21 +162,21 @@ describe('three replicas of the broker', () => {
       await one.report({ attempt: ended(lease, AttemptResult.RATE_LIMITED, 60_000) });
     }
     expect(new Set((await leaseAll()).map(({ accountId }) => accountId)).size).toBe(1);
-    clock.advanceMs(60_000);
+    time.advanceMs(60_000);
     expect((await leaseAll()).some(({ accountId }) => limited.has(accountId))).toBe(true);
   });
 
   it('use an account no more that one of them learnt is disabled, until any of them enables it', async () => {
     const { redisUrl } = await testBackends();
-    const clock = new ManualClock(Date.now());
-    const replicas = await replicasOf(3, { redisUrl, clock, caps: [500, 500] });
+    const time = timeOfRedis();
+    const replicas = await replicasOf(3, { redisUrl, caps: [500, 500] });
     const [one, two, three] = replicas;
     if (one === undefined || two === undefined || three === undefined) return expect.fail('there are three');
     const { accountId, ...lease } = await leased(one);
     const report = { result: AttemptResult.UNAUTHORIZED, problem: AccountProblem.ACCOUNT_DISABLED };
     await two.report({ attempt: { lease: { ...lease, accountId }, report } });
     for (let day = 0; day < 20; day++) {
-      clock.advanceMs(86_400_000);
+      time.advanceMs(86_400_000);
       const leases = await Promise.all(replicas.flatMap((pools) => [leased(pools), leased(pools)]));
       expect(leases.map((other) => other.accountId)).not.toContain(accountId);
     }
@@ -180,8 +191,8 @@ describe('three replicas of the broker', () => {
 
   it('send one probe between them, to an account and to a pool that pauses', async () => {
     const { redisUrl } = await testBackends();
-    const clock = new ManualClock(Date.now());
-    const replicas = await replicasOf(3, { redisUrl, clock, caps: [50] });
+    const time = timeOfRedis();
+    const replicas = await replicasOf(3, { redisUrl, caps: [50] });
     const [one] = replicas;
     if (one === undefined) return expect.fail('there are three');
     const askAll = async () => {
@@ -190,28 +201,32 @@ describe('three replicas of the broker', () => {
     };
     await one.report({ attempt: ended(await leased(one), AttemptResult.RATE_LIMITED) });
     expect(await askAll()).toEqual([]);
-    clock.advanceMs(sampleSettings.rateLimitCooldownMs * 2);
+    time.advanceMs(sampleSettings.rateLimitCooldownMs * 2);
     const [probe, ...others] = await askAll();
     expect(others).toEqual([]);
     if (probe === undefined) return expect.fail('there is no probe');
     await one.report({ attempt: ended(probe, AttemptResult.SUCCEEDED) });
     expect((await askAll()).length).toBe(9);
 
-    clock.advanceMs(sampleSettings.leaseTtlMs);
+    time.advanceMs(sampleSettings.leaseTtlMs);
     const overload = async (pools: Replica) =>
       pools.report({ attempt: ended(await leased(pools), AttemptResult.OVERLOADED) });
     for (const pools of [...replicas, ...replicas, ...replicas].slice(1)) {
       await overload(pools);
-      clock.advanceMs(200);
+      time.advanceMs(200);
     }
     expect(await askAll()).toEqual([]);
-    clock.advanceMs(3_000);
+    time.advanceMs(3_000);
     expect(await askAll()).toHaveLength(1);
   });
 });
 
 describe('replicas on machines whose clocks are ten minutes wrong', () => {
-  const wrongByMs = [0, 600_000, -600_000];
+  function wrongMachines(): readonly Machine[] {
+    const time = new ManualTime(Date.now());
+    onTestFinished(() => time[Symbol.dispose]());
+    return [0, 600_000, -600_000].map((aheadMs) => (run) => time.ahead(aheadMs, run));
+  }
 
   /** Has this replica report that its account is limited for a while. Returns when it did. */
   async function limit(pools: Replica, forMs: number) {
@@ -223,7 +238,7 @@ describe('replicas on machines whose clocks are ten minutes wrong', () => {
 
   it.each([0, 1, 2])('all tell the wait that a provider told number %i of them', async (n) => {
     const { redisUrl } = await testBackends();
-    const replicas = await replicasOf(3, { redisUrl, wrongByMs, caps: [5] });
+    const replicas = await replicasOf(3, { redisUrl, machines: wrongMachines(), caps: [5] });
     const { reportedMs } = await limit(replicas[n] ?? expect.fail(), 3_600_000);
     for (const pools of replicas) {
       const result = await acquire(pools);
@@ -235,7 +250,7 @@ describe('replicas on machines whose clocks are ten minutes wrong', () => {
 
   it.each([0, 1, 2])('end a pause that number %i of them began when it is over, not before', async (n) => {
     const { redisUrl } = await testBackends();
-    const replicas = await replicasOf(3, { redisUrl, wrongByMs, caps: [50] });
+    const replicas = await replicasOf(3, { redisUrl, machines: wrongMachines(), caps: [50] });
     const { reportedMs } = await limit(replicas[n] ?? expect.fail(), 1_500);
     const endOf = async (pools: Replica) => {
       await expect.poll(async () => (await acquire(pools)).case, { timeout: roomMs(10_000) }).toBe('lease');
@@ -247,7 +262,7 @@ describe('replicas on machines whose clocks are ten minutes wrong', () => {
   it('go on by one clock while Redis is away', async () => {
     const redis: TestServer = await startRedis();
     onTestFinished(() => redis[Symbol.asyncDispose]());
-    const replicas = await replicasOf(3, { redisUrl: redis.url, wrongByMs, caps: [5, 5] });
+    const replicas = await replicasOf(3, { redisUrl: redis.url, machines: wrongMachines(), caps: [5, 5] });
     const { lease, reportedMs } = await limit(replicas[1] ?? expect.fail(), 60_000);
     for (const pools of replicas) await leased(pools);
     await redis.kill();

@@ -6,7 +6,6 @@ import { AccountState } from '@gateway/proto/pool/v1/account_pb.js';
 import { directClient } from '@gateway/rpc';
 import { startSimulator } from '@gateway/simulator';
 import { createLogger, Metrics } from '@gateway/telemetry';
-import { systemClock } from '@gateway/time';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { gatewayWith, sampleAccount } from '../src/__fixtures__/sample-gateway.ts';
 import { readCredentialConfig } from '../src/config.ts';
@@ -42,7 +41,7 @@ async function brokerOn(
   const metrics = new Metrics();
   const runtime = { logger: createLogger('test', 'silent'), metrics };
   const credentials = { ...settings, keys };
-  const store = new MemoryPoolStore(systemClock);
+  const store = new MemoryPoolStore();
   const service = createPoolBrokerService({ gateway, credentials }, runtime, { store, database });
   await service.start();
   onTestFinished(() => service[Symbol.asyncDispose]());

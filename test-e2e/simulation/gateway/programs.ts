@@ -15,7 +15,7 @@ import { readMessagesAdapterConfig } from '@gateway/messages-adapter/config';
 import { createMessagesAdapterService } from '@gateway/messages-adapter/service';
 import { createPoolBrokerService } from '@gateway/pool-broker/service';
 import { withFallback } from '@gateway/pool-broker/store/fallback-pool-store';
-import type { PoolStore } from '@gateway/pool-broker/store/pool-store';
+import type { SharedPoolStore } from '@gateway/pool-broker/store/pool-store';
 import { AdapterService } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { SignInService } from '@gateway/proto/identity/v1/person_service_pb.js';
@@ -25,7 +25,7 @@ import { CredentialService, PoolBrokerService } from '@gateway/proto/pool/v1/poo
 import { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { readResponsesAdapterConfig } from '@gateway/responses-adapter/config';
 import { createResponsesAdapterService } from '@gateway/responses-adapter/service';
-import { systemClock } from '@gateway/time';
+import { epochMs } from '@gateway/time';
 import { readUsageIngestConfig } from '@gateway/usage-ingest/config';
 import { createUsageIngestService } from '@gateway/usage-ingest/service';
 import { readUsageQueryConfig } from '@gateway/usage-query/config';
@@ -114,8 +114,10 @@ async function startLimiter({ network, runtime, watchAway, channel }: Host): Pro
 }
 
 async function startBroker({ network, runtime, backends, gatewayFile }: Host): Promise<Service> {
-  const shared = remoteObject<PoolStore>(network, 'redis-1:6380', { timeoutMs: redisTimeoutMs });
-  const store = withFallback(shared, systemClock, () => backends.redis.leases.noteOutage());
+  const remote = remoteObject<SharedPoolStore>(network, 'redis-1:6380', { timeoutMs: redisTimeoutMs });
+  const own: Pick<SharedPoolStore, 'nowMs' | 'isTimeKnown'> = { nowMs: epochMs, isTimeKnown: true };
+  const shared = new Proxy(remote, { get: (target, name) => Reflect.get(name in own ? own : target, name) });
+  const store = withFallback(shared, () => backends.redis.leases.noteOutage());
   return createPoolBrokerService({ gateway: loadGatewayFile(gatewayFile.path, {}) }, runtime, { store });
 }
 

@@ -1,7 +1,6 @@
 import { type LimitStore, MemoryLimitStore, nameOf, type SettledTotals, type Settlement } from '@gateway/limits';
 import { MemoryPoolStore } from '@gateway/pool-broker/store/memory-pool-store';
 import type { PoolStore } from '@gateway/pool-broker/store/pool-store';
-import { systemClock } from '@gateway/time';
 import type { World } from '../world/world.ts';
 import { KnownLeases } from './known-leases.ts';
 
@@ -30,7 +29,7 @@ export class RedisModel {
     this.#world = world;
     this.leases = new KnownLeases(world);
     this.#limits = new LoggedStore(() => new MemoryLimitStore({ maxKeys: 100_000 }), world);
-    this.#pools = new LoggedStore(() => new MemoryPoolStore(systemClock), world);
+    this.#pools = new LoggedStore(() => new MemoryPoolStore(), world);
   }
 
   get limits(): LimitStore {

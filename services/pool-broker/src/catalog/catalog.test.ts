@@ -1,6 +1,6 @@
 import type { GatewayConfig, PoolFormat } from '@gateway/config';
-import { ManualClock } from '@gateway/time';
-import { describe, expect, it } from 'vitest';
+import { ManualTime } from '@gateway/time/simulated';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { gatewayWith, sampleAccount, sampleGateway } from '../__fixtures__/sample-gateway.ts';
 import { MemoryPoolStore } from '../store/memory-pool-store.ts';
 import { Catalog } from './catalog.ts';
@@ -9,9 +9,10 @@ const refreshMs = sampleGateway.settings.modelListRefreshMs;
 const any: readonly PoolFormat[] = [];
 
 function catalogOf(gateway: GatewayConfig = sampleGateway) {
-  const clock = new ManualClock(1_000_000);
-  const store = new MemoryPoolStore(clock);
-  return { clock, store, catalog: new Catalog(gateway, store, clock) };
+  const time = new ManualTime(1_000_000);
+  onTestFinished(() => time[Symbol.dispose]());
+  const store = new MemoryPoolStore();
+  return { time, store, catalog: new Catalog(gateway, store) };
 }
 
 const models = (...ids: string[]) => ids.map((id) => ({ id, displayName: '' }));
@@ -55,11 +56,11 @@ describe('the listing', () => {
   });
 
   it('takes a pool for unreachable when there is no report on it for three times the refresh', async () => {
-    const { catalog, clock } = catalogOf();
+    const { catalog, time } = catalogOf();
     await catalog.report('messages', models('claude-9'));
-    clock.advanceMs(3 * refreshMs);
+    time.advanceMs(3 * refreshMs);
     expect(ids(catalog)).toContain('claude-9');
-    clock.advanceMs(1);
+    time.advanceMs(1);
     expect(ids(catalog)).not.toContain('claude-9');
   });
 
@@ -68,15 +69,15 @@ describe('the listing', () => {
       ...sampleGateway,
       settings: { ...sampleGateway.settings, modelListRefreshMs },
     });
-    const { catalog, clock } = catalogOf();
+    const { catalog, time } = catalogOf();
     await catalog.report('messages', models('claude-9'));
     catalog.configure(withRefresh(1_000));
-    clock.advanceMs(3 * refreshMs);
+    time.advanceMs(3 * refreshMs);
     expect(ids(catalog)).toContain('claude-9');
-    clock.advanceMs(1);
+    time.advanceMs(1);
     expect(ids(catalog)).not.toContain('claude-9');
     await catalog.report('messages', models('claude-9'));
-    clock.advanceMs(3_001);
+    time.advanceMs(3_001);
     expect(ids(catalog)).not.toContain('claude-9');
     catalog.configure(withRefresh(10_000));
     expect(ids(catalog)).toContain('claude-9');
@@ -84,7 +85,7 @@ describe('the listing', () => {
     expect(ids(catalog)).toContain('claude-9');
     await catalog.refresh();
     expect(ids(catalog)).toContain('claude-9');
-    clock.advanceMs(27_000);
+    time.advanceMs(27_000);
     expect(ids(catalog)).not.toContain('claude-9');
   });
 
@@ -97,8 +98,8 @@ describe('the listing', () => {
   });
 
   it('shows what another replica was sent', async () => {
-    const { catalog, store, clock } = catalogOf();
-    const other = new Catalog(sampleGateway, store, clock);
+    const { catalog, store } = catalogOf();
+    const other = new Catalog(sampleGateway, store);
     await other.report('messages', models('claude-9'));
     expect(ids(catalog)).not.toContain('claude-9');
     await catalog.refresh();
@@ -153,12 +154,12 @@ describe('a direct model', () => {
   });
 
   it('means what is known of models at that time', async () => {
-    const { catalog, clock } = catalogOf();
+    const { catalog, time } = catalogOf();
     await catalog.report('responses', models('gpt-6'));
     expect(meaning(catalog, 'gpt-7')).toEqual([]);
-    clock.advanceMs(3 * refreshMs);
+    time.advanceMs(3 * refreshMs);
     expect(meaning(catalog, 'gpt-7')).toEqual([]);
-    clock.advanceMs(1);
+    time.advanceMs(1);
     expect(meaning(catalog, 'gpt-7')).toEqual(['responses/gpt-7']);
     await catalog.report('responses', models('gpt-6'));
     expect(meaning(catalog, 'gpt-7')).toEqual([]);
@@ -169,7 +170,7 @@ describe('a direct model', () => {
 
 describe('watching the catalog', () => {
   it('gives listing and prices at once, then every change, then ends with its signal', async () => {
-    const { catalog, clock } = catalogOf();
+    const { catalog, time } = catalogOf();
     const stop = new AbortController();
     const watch = catalog.watch(stop.signal);
     expect((await watch.next()).value?.models).toHaveLength(5);
@@ -180,7 +181,7 @@ describe('watching the catalog', () => {
     // Reported while the watcher does not wait.
     await catalog.report('messages', models('claude-9', 'claude-10'));
     expect((await watch.next()).value?.models).toHaveLength(7);
-    clock.advanceMs(3 * refreshMs + 1);
+    time.advanceMs(3 * refreshMs + 1);
     const expired = watch.next();
     await catalog.refresh();
     expect((await expired).value?.models).toHaveLength(5);

@@ -7,7 +7,7 @@ import { matchesAnyPattern } from '@gateway/presentation/model-pattern';
 import { PriceBook } from '@gateway/prices';
 import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import { PriceListSchema } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
-import { type Clock, sleep } from '@gateway/time';
+import { sleep } from '@gateway/time';
 import { LRUCache } from 'lru-cache';
 import { hasLabels, type LabelSets, noneRemoved, type Removed, removedParts } from '../accounts/account.ts';
 import { toPriceList } from '../rpc/catalog-messages.ts';
@@ -50,7 +50,6 @@ export class Catalog {
   #ofClasses: ReadonlySet<string> = new Set();
   readonly #removedPools: Removed<PoolConfig>;
   readonly #store: PoolStore;
-  readonly #clock: Clock;
   readonly #reports = new Map<string, ModelReport>();
   /** The names under which each pool's provider takes its models: listed ids, and those undated. */
   readonly #offered = new Map<string, ReadonlySet<string>>();
@@ -66,11 +65,10 @@ export class Catalog {
   #candidatesFromMs = Number.POSITIVE_INFINITY;
   #candidatesUntilMs = Number.NEGATIVE_INFINITY;
 
-  constructor(gateway: GatewayConfig, store: PoolStore, clock: Clock) {
+  constructor(gateway: GatewayConfig, store: PoolStore) {
     this.#gateway = gateway;
     this.#store = store;
-    this.#clock = clock;
-    this.#removedPools = noneRemoved(clock);
+    this.#removedPools = noneRemoved(store);
     this.configure(gateway);
   }
 
@@ -150,7 +148,7 @@ export class Catalog {
    */
   async report(pool: string, models: readonly ProviderModel[] | undefined, cause?: string): Promise<void> {
     const reachable = models !== undefined;
-    const report = { pool, reportedAtMs: this.#clock.nowMs(), reachable, cause, refreshMs: this.#refreshMs, models };
+    const report = { pool, reportedAtMs: this.#store.nowMs(), reachable, cause, refreshMs: this.#refreshMs, models };
     // Most reports repeat the last one: they change no answer, and wake no watcher.
     const isRepeated = reachable && this.#isCurrent(pool) && isDeepStrictEqual(models, this.#reports.get(pool)?.models);
     this.#take(report);
@@ -227,7 +225,7 @@ export class Catalog {
    * Candidates are valid until a report arrives or the first current model list becomes outdated.
    */
   #forgetOutdated(): void {
-    const nowMs = this.#clock.nowMs();
+    const nowMs = this.#store.nowMs();
     if (nowMs >= this.#candidatesFromMs && nowMs <= this.#candidatesUntilMs) return;
     this.#candidates.clear();
     const ends = [...this.#reports.values()].map((report) => this.#currentUntilMs(report));
@@ -278,7 +276,7 @@ export class Catalog {
 
   #isCurrent(pool: string): boolean {
     const report = this.#reports.get(pool);
-    return report !== undefined && this.#clock.nowMs() <= this.#currentUntilMs(report);
+    return report !== undefined && this.#store.nowMs() <= this.#currentUntilMs(report);
   }
 
   /**

@@ -1,6 +1,6 @@
 import type { AccountConfig, GatewayConfig, PoolFormat } from '@gateway/config';
-import { ManualClock } from '@gateway/time';
-import { describe, expect, it } from 'vitest';
+import { ManualTime } from '@gateway/time/simulated';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { gatewayWith, sampleAccount, sampleGateway } from '../__fixtures__/sample-gateway.ts';
 import { MemoryPoolStore } from '../store/memory-pool-store.ts';
 import { ActiveConfiguration } from './active-configuration.ts';
@@ -10,8 +10,9 @@ const [responses = expect.fail(), messages = expect.fail()] = sampleGateway.pool
 const any: readonly PoolFormat[] = [];
 
 function configurationOf(gateway: GatewayConfig) {
-  const clock = new ManualClock(1_000_000);
-  return { clock, configuration: new ActiveConfiguration(gateway, new MemoryPoolStore(clock), clock) };
+  const time = new ManualTime(1_000_000);
+  onTestFinished(() => time[Symbol.dispose]());
+  return { time, configuration: new ActiveConfiguration(gateway, new MemoryPoolStore()) };
 }
 
 const accounts = (...names: string[]) => names.map((name) => sampleAccount('responses', name));
@@ -21,12 +22,12 @@ const idsOfPool = ({ accounts }: ActiveConfiguration, pool: string) => accounts.
 
 describe('an account that is removed', () => {
   it('drains for as long as leases of it may be out, then is forgotten', () => {
-    const { configuration, clock } = configurationOf(gatewayWith(accounts('a', 'b')));
+    const { configuration, time } = configurationOf(gatewayWith(accounts('a', 'b')));
     configuration.replace(gatewayWith(accounts('b')));
     expect(statesOf(configuration)).toEqual(['responses/a draining', 'responses/b active']);
-    clock.advanceMs(leaseTtlMs - 1);
+    time.advanceMs(leaseTtlMs - 1);
     expect(configuration.accounts.byId('responses/a')?.state).toBe('draining');
-    clock.advanceMs(1);
+    time.advanceMs(1);
     expect(configuration.accounts.byId('responses/a')).toBeUndefined();
     expect(statesOf(configuration)).toEqual(['responses/b active']);
   });
@@ -40,20 +41,20 @@ describe('an account that is removed', () => {
   });
 
   it('keeps its time when other things change meanwhile', () => {
-    const { configuration, clock } = configurationOf(gatewayWith(accounts('a', 'b', 'c')));
+    const { configuration, time } = configurationOf(gatewayWith(accounts('a', 'b', 'c')));
     configuration.replace(gatewayWith(accounts('b', 'c')));
-    clock.advanceMs(leaseTtlMs - 1);
+    time.advanceMs(leaseTtlMs - 1);
     configuration.replace(gatewayWith(accounts('c')));
-    clock.advanceMs(1);
+    time.advanceMs(1);
     expect(statesOf(configuration)).toEqual(['responses/b draining', 'responses/c active']);
   });
 
   it('is back at once when it is configured again', () => {
-    const { configuration, clock } = configurationOf(gatewayWith(accounts('a', 'b')));
+    const { configuration, time } = configurationOf(gatewayWith(accounts('a', 'b')));
     configuration.replace(gatewayWith(accounts('b')));
     configuration.replace(gatewayWith(accounts('a', 'b')));
     expect(statesOf(configuration)).toEqual(['responses/a active', 'responses/b active']);
-    clock.advanceMs(2 * leaseTtlMs);
+    time.advanceMs(2 * leaseTtlMs);
     expect(statesOf(configuration)).toEqual(['responses/a active', 'responses/b active']);
   });
 
@@ -69,23 +70,23 @@ describe('a pool that is removed', () => {
   const onlyMessages: readonly AccountConfig[] = [sampleAccount('messages', 'a')];
 
   it('is listed for as long as leases of it may be out, but routes nothing', () => {
-    const { configuration, clock } = configurationOf(sampleGateway);
+    const { configuration, time } = configurationOf(sampleGateway);
     configuration.replace(gatewayWith(onlyMessages, { pools: [messages], classes: [] }));
     const names = () => configuration.catalog.pools.map(({ name }) => name);
     expect(names()).toEqual(['messages', 'responses']);
     expect(configuration.catalog.resolve('gpt-5.5', any)).toEqual([]);
-    clock.advanceMs(leaseTtlMs);
+    time.advanceMs(leaseTtlMs);
     expect(names()).toEqual(['messages']);
   });
 
   it('comes back without what was known of its models', async () => {
-    const { configuration, clock } = configurationOf(sampleGateway);
+    const { configuration, time } = configurationOf(sampleGateway);
     const { catalog } = configuration;
     await catalog.report('responses', [{ id: 'odd-name', displayName: '' }]);
     expect(catalog.resolve('odd-name', any)).toHaveLength(1);
     const withoutIt = gatewayWith(onlyMessages, { pools: [messages], classes: [] });
     configuration.replace(withoutIt);
-    clock.advanceMs(leaseTtlMs);
+    time.advanceMs(leaseTtlMs);
     configuration.replace(withoutIt);
     configuration.replace(sampleGateway);
     expect(catalog.resolve('odd-name', any)).toEqual([]);

@@ -1,5 +1,4 @@
 import { type AccountConfig, ConfigError, type GatewayConfig, type PoolSettings } from '@gateway/config';
-import type { Clock } from '@gateway/time';
 import { type Account, Accounts, accountIdOf, credentialIdOf, noneRemoved, type Removed } from '../accounts/account.ts';
 import { Catalog } from '../catalog/catalog.ts';
 import { withoutFailures, withoutRefusals } from '../health/account-health.ts';
@@ -11,17 +10,15 @@ export class ActiveConfiguration {
   gateway: GatewayConfig;
   accounts: Accounts;
   readonly #store: PoolStore;
-  readonly #clock: Clock;
   readonly #removedAccounts: Removed<Account>;
   /** When accounts got their current credential or address, if they got it after the start. */
   readonly #credentialsSinceMs = new Map<string, number>();
 
-  constructor(gateway: GatewayConfig, store: PoolStore, clock: Clock) {
+  constructor(gateway: GatewayConfig, store: PoolStore) {
     this.gateway = gateway;
     this.#store = store;
-    this.#clock = clock;
-    this.#removedAccounts = noneRemoved(clock);
-    this.catalog = new Catalog(gateway, store, clock);
+    this.#removedAccounts = noneRemoved(store);
+    this.catalog = new Catalog(gateway, store);
     this.accounts = new Accounts(gateway.accounts, this.#removedAccounts);
   }
 
@@ -70,7 +67,7 @@ export class ActiveConfiguration {
     }
     for (const account of next.accounts) this.#removedAccounts.delete(accountIdOf(account));
     for (const id of [...change.accounts.added, ...change.newCredentials, ...change.newAddresses]) {
-      this.#credentialsSinceMs.set(id, this.#clock.nowMs());
+      this.#credentialsSinceMs.set(id, this.#store.nowMs());
     }
     this.gateway = next;
     this.accounts = new Accounts(next.accounts, this.#removedAccounts);

@@ -6,7 +6,6 @@ import { loadGatewayFile } from '@gateway/config';
 import { AccountProblem, AccountState, AttemptResult, type Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import { directClient } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
-import { systemClock } from '@gateway/time';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createPoolBrokerService } from '../service.ts';
 import { MemoryPoolStore } from '../store/memory-pool-store.ts';
@@ -50,7 +49,7 @@ async function brokerOn(first: FileText) {
   const service = createPoolBrokerService(
     { gateway: loadGatewayFile(path, env) },
     { logger: createLogger('test', 'silent'), metrics },
-    { store: new MemoryPoolStore(systemClock) },
+    { store: new MemoryPoolStore() },
   );
   onTestFinished(() => service[Symbol.asyncDispose]());
   await service.start();

@@ -1,4 +1,3 @@
-import { ManualClock } from '@gateway/time';
 import { describe, expect, it } from 'vitest';
 import { gatewayWith, sampleAccount } from '../__fixtures__/sample-gateway.ts';
 import { MemoryPoolStore } from '../store/memory-pool-store.ts';
@@ -8,8 +7,8 @@ const before = gatewayWith([sampleAccount('responses', 'a')]);
 const after = gatewayWith([sampleAccount('responses', 'b')]);
 
 function applying() {
-  const store = new MemoryPoolStore(new ManualClock(0));
-  const configuration = new ActiveConfiguration(before, store, new ManualClock(0));
+  const store = new MemoryPoolStore();
+  const configuration = new ActiveConfiguration(before, store);
   const reported: string[] = [];
   const apply = () => configuration.use(after, () => reported.push('applied'));
   return { store, configuration, reported, apply };

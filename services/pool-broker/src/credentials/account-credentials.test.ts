@@ -48,11 +48,11 @@ describe('a plain secret', () => {
 
 describe('an access token', () => {
   it('is given until shortly before its end, without asking the store', async () => {
-    const { replica, asked, clock, store } = credentialsWith([tokensNumbered(1, hourMs)]);
+    const { replica, asked, time, store } = credentialsWith([tokensNumbered(1, hourMs)]);
     const credentials = replica();
     await credentials.secretOf(account);
     store.read = () => Promise.reject(new Error('away'));
-    clock.setMs(hourMs - 300_000 - 1);
+    time.setMs(hourMs - 300_000 - 1);
     expect(await credentials.secretOf(account)).toMatchObject({
       kind: 'bearer',
       text: 'at-1',
@@ -62,13 +62,13 @@ describe('an access token', () => {
   });
 
   it('is replaced ahead of its end, and is used meanwhile', async () => {
-    const { replica, asked, clock } = credentialsWith([tokensNumbered(1, hourMs), tokensNumbered(2, 2 * hourMs)]);
+    const { replica, asked, time } = credentialsWith([tokensNumbered(1, hourMs), tokensNumbered(2, 2 * hourMs)]);
     const credentials = replica();
     await credentials.secretOf(account);
-    clock.setMs(hourMs - 300_000);
+    time.setMs(hourMs - 300_000);
     const { text, cacheableUntilMs } = await credentials.secretOf(account);
     expect(text).toBe('at-1');
-    expect(cacheableUntilMs).toBe(clock.nowMs() + 1_000);
+    expect(cacheableUntilMs).toBe(time.nowMs + 1_000);
     await expect.poll(() => texts(credentials)).toBe('at-2');
     expect(asked).toEqual(['rt-0', 'rt-1']);
   });
@@ -85,36 +85,36 @@ describe('an access token', () => {
   });
 
   it('is never given once it is about to end', async () => {
-    const { replica, clock } = credentialsWith([
+    const { replica, time } = credentialsWith([
       tokensNumbered(1, hourMs),
       { kind: 'failed', reason: 'HTTP 503', retryAfterMs: 0, mayHaveCounted: false },
     ]);
     const credentials = replica();
     await credentials.secretOf(account);
-    clock.setMs(hourMs - 5_000);
+    time.setMs(hourMs - 5_000);
     await expect(credentials.secretOf(account)).rejects.toMatchObject({ code: 'providers_unavailable' });
   });
 
   it('is kept while its refresh fails ahead of its end', async () => {
-    const { replica, clock, reported } = credentialsWith([
+    const { replica, time, reported } = credentialsWith([
       tokensNumbered(1, hourMs),
       { kind: 'failed', reason: 'HTTP 401, invalid_client', retryAfterMs: 300_000, mayHaveCounted: false },
     ]);
     const credentials = replica();
     await credentials.secretOf(account);
-    clock.setMs(hourMs - 60_000);
+    time.setMs(hourMs - 60_000);
     expect(await texts(credentials)).toBe('at-1');
     await expect.poll(() => reported).toEqual(['refreshed', 'failed']);
     expect(await texts(credentials)).toBe('at-1');
   });
 
   it('that was refused is replaced, unless it is new or replaced already', async () => {
-    const { replica, asked, clock } = credentialsWith([tokensNumbered(1, hourMs), tokensNumbered(2, hourMs)]);
+    const { replica, asked, time } = credentialsWith([tokensNumbered(1, hourMs), tokensNumbered(2, hourMs)]);
     const credentials = replica();
     const { version } = await credentials.secretOf(account);
-    clock.setMs(29_999);
+    time.setMs(29_999);
     expect(await texts(credentials, version)).toBe('at-1');
-    clock.setMs(30_000);
+    time.setMs(30_000);
     expect(await texts(credentials, 'another version')).toBe('at-1');
     expect(await texts(credentials, version)).toBe('at-2');
     expect(await texts(credentials, version)).toBe('at-2');
@@ -122,41 +122,41 @@ describe('an access token', () => {
   });
 
   it('that another replica got is looked up when it is refused here', async () => {
-    const { replica, asked, clock } = credentialsWith([1, 2, 3].map((n) => tokensNumbered(n, hourMs)));
+    const { replica, asked, time } = credentialsWith([1, 2, 3].map((n) => tokensNumbered(n, hourMs)));
     const [here, there] = [replica(), replica()];
     const { version: first } = await here.secretOf(account);
-    clock.setMs(30_000);
+    time.setMs(30_000);
     const { version: second } = await there.secretOf(account, first);
-    clock.setMs(60_000);
+    time.setMs(60_000);
     expect(await texts(here, second)).toBe('at-3');
     expect(asked).toHaveLength(3);
   });
 
   it('that was refused while there was no other is replaced later, though no request asks for it', async () => {
     const away: TokenAnswer = { kind: 'failed', reason: 'HTTP 503', retryAfterMs: 0, mayHaveCounted: false };
-    const { replica, asked, clock, renewed } = credentialsWith([
+    const { replica, asked, time, renewed } = credentialsWith([
       tokensNumbered(1, hourMs),
       away,
       tokensNumbered(2, hourMs),
     ]);
     const credentials = replica();
     const { version } = await credentials.secretOf(account);
-    clock.setMs(30_000);
+    time.setMs(30_000);
     await expect(credentials.secretOf(account, version)).rejects.toThrow(/could not be refreshed/);
-    clock.setMs(40_000);
+    time.setMs(40_000);
     await credentials.keepFresh([{ ...account, state: 'active' }]);
     expect(asked).toHaveLength(3);
     expect(renewed).toEqual([0, 40_000]);
-    clock.setMs(80_000);
+    time.setMs(80_000);
     await credentials.keepFresh([{ ...account, state: 'active' }]);
     expect(asked).toHaveLength(3);
   });
 
   it('is known to be newer than what was sent before, whichever replica got it', async () => {
-    const { replica, clock } = credentialsWith([tokensNumbered(1, hourMs)]);
+    const { replica, time } = credentialsWith([tokensNumbered(1, hourMs)]);
     const [here, there] = [replica(), replica()];
     expect(await here.isNewerThan(account, 0)).toBe(false);
-    clock.setMs(5_000);
+    time.setMs(5_000);
     await there.secretOf(account);
     expect([await here.isNewerThan(account, 4_999), await here.isNewerThan(account, 5_000)]).toEqual([true, false]);
   });
@@ -170,11 +170,11 @@ describe('an access token', () => {
   });
 
   it('is not asked for with the configured refresh token once what was stored is lost', async () => {
-    const { replica, asked, clock, loseGrants } = credentialsWith([tokensNumbered(1, hourMs)]);
+    const { replica, asked, time, loseGrants } = credentialsWith([tokensNumbered(1, hourMs)]);
     const credentials = replica();
     await credentials.secretOf(account);
     loseGrants();
-    clock.setMs(hourMs);
+    time.setMs(hourMs);
     await expect(credentials.secretOf(account)).rejects.toThrow(/could not be refreshed/);
     expect(asked).toHaveLength(1);
   });
@@ -183,12 +183,12 @@ describe('an access token', () => {
     const same = (text: string, expiresAtMs: number): TokenAnswer => {
       return { kind: 'tokens', accessToken: new Secret(text), refreshToken: undefined, expiresAtMs };
     };
-    const { replica, asked, clock, loseGrants } = credentialsWith([same('at-1', hourMs), same('at-2', 2 * hourMs)]);
+    const { replica, asked, time, loseGrants } = credentialsWith([same('at-1', hourMs), same('at-2', 2 * hourMs)]);
     const [credentials, other] = [replica(), replica()];
     await credentials.secretOf(account);
     expect(await texts(other)).toBe('at-1');
     loseGrants();
-    clock.setMs(hourMs);
+    time.setMs(hourMs);
     expect([await texts(credentials), await texts(other)]).toEqual(['at-2', 'at-2']);
     expect(asked).toEqual(['rt-0', 'rt-0']);
   });

@@ -31,7 +31,7 @@ export class AccountCredentials {
    */
   async secretOf({ id, pool, credential }: CredentialOwner, refused = ''): Promise<UsableSecret> {
     if (credential.kind === 'oauth') return await this.#tokensOf({ id, pool, credential }).secret(refused);
-    const cacheableUntilMs = this.#context.clock.nowMs() + longestCacheMs;
+    const cacheableUntilMs = this.#context.store.nowMs() + longestCacheMs;
     return { kind: credential.kind, text: credential.secret.reveal(), version: '', cacheableUntilMs };
   }
 
@@ -112,7 +112,7 @@ class AccessTokens {
     const refusedVersion = origin === this.#origin ? Number(number) : Number.NaN;
     const grant = await this.#upToDate(refusedVersion);
     if (grant.problem !== undefined) unusableBecause(grant.problem)();
-    const nowMs = this.#context.clock.nowMs();
+    const nowMs = this.#context.store.nowMs();
     // If a newly issued token is refused, another one would be refused too.
     const isYoung = grant.access !== undefined && nowMs - grant.access.issuedAtMs < 30_000;
     const isRefused = refusedVersion === grant.version && !isYoung;
@@ -150,7 +150,7 @@ class AccessTokens {
 
   #usable({ version, access, problem = notRefreshed }: Grant): UsableSecret {
     if (access === undefined) return unusableBecause(problem)();
-    const nowMs = this.#context.clock.nowMs();
+    const nowMs = this.#context.store.nowMs();
     const refreshAtMs = this.#refreshTimeOf(access);
     // While a token is being replaced, ask again soon for the new one.
     const untilMs = nowMs < refreshAtMs ? refreshAtMs : nowMs + 1_000;

@@ -2,7 +2,7 @@ import type { AccountConfig, Credential } from '@gateway/config';
 import { DecryptionError, secretText } from '@gateway/config/encryption';
 import type { AccountsTable, AccountUsesTable, Database, GatewayDatabase, StoredAccountState } from '@gateway/database';
 import { parseJson } from '@gateway/json';
-import { systemClock } from '@gateway/time';
+import { epochMs } from '@gateway/time';
 import type { Selectable, Transaction } from 'kysely';
 import { z } from 'zod';
 import { accountIdOf } from '../accounts/account.ts';
@@ -30,7 +30,7 @@ export class AccountTable {
   async add(account: AccountConfig, encryption: Encryption): Promise<boolean> {
     const { pool, name, models, labels, maxConcurrency, credential, state } = account;
     const id = accountIdOf(account);
-    const nowMs = systemClock.nowMs();
+    const nowMs = epochMs();
     return await this.#database.transaction().execute(async (transaction) => {
       const { numInsertedOrUpdatedRows } = await transaction
         .insertInto('accounts')
@@ -56,7 +56,7 @@ export class AccountTable {
    * not exist.
    */
   async replaceCredential(id: string, credential: Credential, encryption: Encryption): Promise<boolean> {
-    const nowMs = systemClock.nowMs();
+    const nowMs = epochMs();
     return await this.#database.transaction().execute(async (transaction) => {
       const { numUpdatedRows } = await transaction
         .updateTable('accounts')
@@ -88,7 +88,7 @@ export class AccountTable {
    * Undefined when the id does not exist.
    */
   async setState(id: string, state: StoredAccountState, expected?: StoredAccountState) {
-    const nowMs = systemClock.nowMs();
+    const nowMs = epochMs();
     return await this.#database.transaction().execute(async (transaction) => {
       const rows = transaction.updateTable('accounts').where('account_id', '=', id);
       // Reads the row and locks it until the transaction ends.
@@ -108,7 +108,7 @@ export class AccountTable {
   async setLabels(id: string, labels: readonly string[]): Promise<boolean> {
     const { numUpdatedRows } = await this.#database
       .updateTable('accounts')
-      .set({ labels: labelsText(labels), updated_at_ms: systemClock.nowMs() })
+      .set({ labels: labelsText(labels), updated_at_ms: epochMs() })
       .where('account_id', '=', id)
       .executeTakeFirstOrThrow();
     return numUpdatedRows > 0n;
@@ -124,7 +124,7 @@ export class AccountTable {
    * nothing changes if the current use is another one: then the uses before and after are the same.
    */
   async setUse(id: string, use: StoredAccountState, fileState: StoredAccountState, expected?: StoredAccountState) {
-    const row = { account_id: id, file_state: fileState, updated_at_ms: systemClock.nowMs() };
+    const row = { account_id: id, file_state: fileState, updated_at_ms: epochMs() };
     return await this.#database.transaction().execute(async (transaction) => {
       // Reads the row, or creates one without effect, and locks it until the transaction ends.
       const known = await transaction

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { OAuthCredential } from '@gateway/config';
 import { revealedJson, secretText } from '@gateway/config/encryption';
 import { type GatewayDatabase, isPostgres } from '@gateway/database';
-import { systemClock } from '@gateway/time';
+import { epochMs } from '@gateway/time';
 import { sql } from 'kysely';
 import { z } from 'zod';
 import type { Account } from '../accounts/account.ts';
@@ -118,7 +118,7 @@ export function databaseGrants(database: GatewayDatabase, encryption: Encryption
 
     async save(account, { version, refreshToken, access, problem }) {
       const { keyId, text } = encryption.encrypt({ accountId: account.id, field: 'tokens' }, { refreshToken, access });
-      const nowMs = systemClock.nowMs();
+      const nowMs = epochMs();
       const grant = { version, tokens: text, key_id: keyId, problem: problem ?? null, updated_at_ms: nowMs };
       const { numInsertedOrUpdatedRows } = await database
         .insertInto('account_grants')
@@ -144,7 +144,7 @@ export function databaseGrants(database: GatewayDatabase, encryption: Encryption
     async reserve(account, holder, ttlMs) {
       await database
         .insertInto('account_grants')
-        .values({ ...keyOf(account), version: 0, updated_at_ms: systemClock.nowMs() })
+        .values({ ...keyOf(account), version: 0, updated_at_ms: epochMs() })
         .onConflict((conflict) => conflict.columns(['account_id', 'origin']).doNothing())
         .execute();
       const grants = database

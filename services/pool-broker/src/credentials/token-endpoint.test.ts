@@ -6,7 +6,6 @@ import { inspect } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { type OAuthCredential, type Proxies, Secret } from '@gateway/config';
 import { roomMs } from '@gateway/testkit/room';
-import { ManualClock } from '@gateway/time';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { tokenEndpoint } from './token-endpoint.ts';
 
@@ -26,11 +25,11 @@ async function endpointThat(answer: Answer) {
   // The server listens on TCP.
   const { port } = server.address() as AddressInfo;
   const ask = (credential: Partial<OAuthCredential> = {}, timeoutMs = roomMs(5_000), proxies: Partial<Proxies> = {}) =>
-    tokenEndpoint(
-      { httpsProxy: '', httpProxy: '', noProxy: '', ...proxies },
-      timeoutMs,
-      new ManualClock(0),
-    )({ ...sample, tokenUrl: `http://127.0.0.1:${port}/token`, ...credential }, new Secret('rt-canary'));
+    tokenEndpoint({ httpsProxy: '', httpProxy: '', noProxy: '', ...proxies }, timeoutMs)(
+      { ...sample, tokenUrl: `http://127.0.0.1:${port}/token`, ...credential },
+      new Secret('rt-canary'),
+      0,
+    );
   return { ask, forms, server, url: `http://127.0.0.1:${port}` };
 }
 

@@ -1,7 +1,7 @@
 import type { OAuthCredential, Proxies, Secret } from '@gateway/config';
 import { secretText } from '@gateway/config/encryption';
 import { parseJson } from '@gateway/json';
-import { type Clock, timeoutSignal } from '@gateway/time';
+import { timeoutSignal } from '@gateway/time';
 import { type Dispatcher, EnvHttpProxyAgent, interceptors, request } from 'undici';
 import { z } from 'zod';
 
@@ -27,18 +27,21 @@ export type TokenAnswer =
  * Requests new tokens from a provider's token endpoint. Never throws; no answer contains text from
  * the endpoint.
  */
-export type TokenEndpoint = (credential: OAuthCredential, refreshToken: Secret) => Promise<TokenAnswer>;
+export type TokenEndpoint = (
+  credential: OAuthCredential,
+  refreshToken: Secret,
+  askedAtMs: number,
+) => Promise<TokenAnswer>;
 
 /** @see https://www.rfc-editor.org/rfc/rfc6749#section-6 */
-export function tokenEndpoint(proxies: Proxies, timeoutMs: number, clock: Clock): TokenEndpoint {
+export function tokenEndpoint(proxies: Proxies, timeoutMs: number): TokenEndpoint {
   // Each request has a connection of its own, so that none fails because an idle connection was
   // closed.
   const connections = new EnvHttpProxyAgent({ ...proxies, maxResponseSize: maxAnswerBytes, pipelining: 0 });
   // Created for the first request: undici prints a warning when it is created, which most processes
   // need not show.
   let decoding: Dispatcher | undefined;
-  return async (credential, refreshToken) => {
-    const askedAtMs = clock.nowMs();
+  return async (credential, refreshToken, askedAtMs) => {
     decoding ??= connections.compose(interceptors.decompress({ skipErrorResponses: false, maxSize: maxAnswerBytes }));
     try {
       // Redirects are not followed: one would send the refresh token to another server.

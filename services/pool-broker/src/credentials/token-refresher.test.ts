@@ -145,10 +145,10 @@ describe('a refresh token that is not taken', () => {
   });
 
   it('may be the fault of an answer that was lost, and then says so', async () => {
-    const { refresher, clock } = worldOf([unavailable, { kind: 'invalid_grant' }]);
+    const { refresher, time } = worldOf([unavailable, { kind: 'invalid_grant' }]);
     const replica = refresher();
     await expect(replica.newerThan(first)).rejects.toThrow('HTTP 503');
-    clock.advanceMs(60_000);
+    time.advanceMs(60_000);
     expect((await replica.newerThan(first)).problem).toMatch(/was lost earlier, which may be the cause/);
   });
 
@@ -174,24 +174,24 @@ describe('a refresh token that is not taken', () => {
 
 describe('a token endpoint that fails', () => {
   it('is left alone for longer each time, and asked again once it is due', async () => {
-    const { refresher, asked, clock } = worldOf([unavailable, unavailable, tokensNumbered(1)]);
+    const { refresher, asked, time } = worldOf([unavailable, unavailable, tokensNumbered(1)]);
     const replica = refresher();
     const outcome = () => replica.newerThan(first).then(({ version }) => version, String);
     expect(await outcome()).toMatch('HTTP 503');
-    clock.advanceMs(999);
+    time.advanceMs(999);
     expect(await outcome()).toMatch('HTTP 503');
     expect(asked).toHaveLength(1);
-    clock.advanceMs(1);
+    time.advanceMs(1);
     await outcome();
-    clock.advanceMs(1_999);
+    time.advanceMs(1_999);
     await outcome();
     expect(asked).toHaveLength(2);
-    clock.advanceMs(1);
+    time.advanceMs(1);
     expect(await outcome()).toBe(1);
   });
 
   it('is asked again when it said, within reason', async () => {
-    const { refresher, asked, clock } = worldOf([
+    const { refresher, asked, time } = worldOf([
       { ...unavailable, retryAfterMs: 90_000 },
       { ...unavailable, retryAfterMs: 1e9 },
       tokensNumbered(1),
@@ -199,12 +199,12 @@ describe('a token endpoint that fails', () => {
     const replica = refresher();
     const outcome = () => replica.newerThan(first).then(({ version }) => version, String);
     await outcome();
-    clock.advanceMs(89_999);
+    time.advanceMs(89_999);
     await outcome();
     expect(asked).toHaveLength(1);
-    clock.advanceMs(1);
+    time.advanceMs(1);
     await outcome();
-    clock.advanceMs(600_000);
+    time.advanceMs(600_000);
     expect(await outcome()).toBe(1);
   });
 

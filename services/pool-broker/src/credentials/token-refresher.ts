@@ -1,7 +1,8 @@
 import type { EventEmitter } from 'node:events';
 import { DecryptionError } from '@gateway/config/encryption';
-import { type Clock, monotonicMs, randomId, sleep } from '@gateway/time';
+import { monotonicMs, randomId, sleep } from '@gateway/time';
 import type { CredentialEvents } from '../metrics.ts';
+import type { PoolStore } from '../store/pool-store.ts';
 import type { Grant, GrantStore, OAuthAccount } from './grants.ts';
 import type { NewTokens, TokenEndpoint } from './token-endpoint.ts';
 
@@ -28,7 +29,7 @@ export interface RefreshContext {
   readonly endpoint: TokenEndpoint;
   readonly refreshAheadMs: number;
   readonly requestTimeoutMs: number;
-  readonly clock: Clock;
+  readonly store: Pick<PoolStore, 'nowMs'>;
   readonly random: () => number;
   readonly events: CredentialEvents;
   readonly changes: EventEmitter<CredentialChanges>;
@@ -89,8 +90,8 @@ export class TokenRefresher {
   }
 
   async #newerThan(known: Grant): Promise<Grant> {
-    const { clock, events, random } = this.#context;
-    if (clock.nowMs() < this.#pause.untilMs) throw new RefreshFailedError(this.#pause.reason);
+    const { store, events, random } = this.#context;
+    if (store.nowMs() < this.#pause.untilMs) throw new RefreshFailedError(this.#pause.reason);
     try {
       const grant = await this.#refreshOrWait(known);
       this.#failures = 0;
@@ -101,7 +102,7 @@ export class TokenRefresher {
       const { message, retryAfterMs } = thrown instanceof RefreshFailedError ? thrown : unexpected(thrown);
       const guessMs = Math.min(60_000, 1_000 * 2 ** this.#failures++) * (1 + 0.25 * random());
       const pauseMs = Math.max(guessMs, Math.min(retryAfterMs, longestGivenMs));
-      this.#pause = { untilMs: clock.nowMs() + pauseMs, reason: message };
+      this.#pause = { untilMs: store.nowMs() + pauseMs, reason: message };
       events.refreshEnded(this.#account.pool, 'failed', message);
       throw thrown;
     }
@@ -151,9 +152,9 @@ export class TokenRefresher {
   }
 
   async #refresh(grant: Grant): Promise<Grant> {
-    const { endpoint, events } = this.#context;
+    const { endpoint, store, events } = this.#context;
     const { credential, pool } = this.#account;
-    const answer = await endpoint(credential, grant.refreshToken);
+    const answer = await endpoint(credential, grant.refreshToken, store.nowMs());
     if (answer.kind === 'invalid_grant') return this.#afterInvalidGrant(grant);
     if (answer.kind === 'failed') {
       this.#answerLost ||= answer.mayHaveCounted;
@@ -170,10 +171,10 @@ export class TokenRefresher {
    * from refreshing in the meantime.
    */
   async #store(before: Grant, { accessToken: token, refreshToken, expiresAtMs }: NewTokens): Promise<Grant> {
-    const { grants, clock, signal, events } = this.#context;
+    const { grants, store, signal, events } = this.#context;
     const tokens = {
       refreshToken: refreshToken ?? before.refreshToken,
-      access: { token, issuedAtMs: clock.nowMs(), expiresAtMs },
+      access: { token, issuedAtMs: store.nowMs(), expiresAtMs },
     };
     let stored = before;
     for (let failures = 0, failuresAfterStop = 0; ; ) {

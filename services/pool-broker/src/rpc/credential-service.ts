@@ -23,7 +23,7 @@ export function credentialHandlers(broker: Broker): Handlers<typeof CredentialSe
         baseUrl: pool.baseUrl,
         secret: { case: kind === 'bearer' ? 'bearer' : 'apiKey', value: text },
         cacheableUntil: timestampFromMs(Math.floor(cacheableUntilMs)),
-        cacheableForMs: Math.floor(Math.max(0, cacheableUntilMs - broker.clock.nowMs())),
+        cacheableForMs: Math.floor(Math.max(0, cacheableUntilMs - broker.store.nowMs())),
         version,
       };
     },
@@ -41,7 +41,7 @@ async function accountOf(broker: Broker, target: GetCredentialRequest['target'])
  */
 async function usableAccount(broker: Broker, pool: string): Promise<Account | undefined> {
   const views = await readAccounts(broker, broker.configuration.accounts.ofPool(pool));
-  const nowMs = broker.clock.nowMs();
+  const nowMs = broker.store.nowMs();
   const reluctance = ({ account, health }: AccountView) => {
     const availability = availabilityOf(health, { model: '' }, nowMs);
     const byHealth = { available: 0, probe_due: 2, cooling: 6, probing: 6 }[availability.kind];

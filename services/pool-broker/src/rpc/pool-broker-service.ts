@@ -26,13 +26,14 @@ import { toManagedSettings, toModelMessage, toPriceList } from './catalog-messag
 
 /** Handlers of `gateway.pool.v1.PoolBrokerService`. The contract documents each call. */
 export function poolBrokerHandlers(broker: Broker): Handlers<typeof PoolBrokerService> {
-  const { configuration, directory, store, clock, draining } = broker;
+  const { configuration, directory, store, draining } = broker;
   return {
     async acquire({ formats, attempts, accountLabels, ...asked }, { signal }) {
+      const nowMs = store.nowMs();
       const answer = await acquireLease(broker, {
         ...asked,
         formats: formats.flatMap(fromProviderFormat),
-        attempts: attempts.map((each) => toAttempt(each, clock.nowMs())).filter((attempt) => attempt !== undefined),
+        attempts: attempts.map((each) => toAttempt(each, nowMs)).filter((attempt) => attempt !== undefined),
         labelSets: fromLabelSets(accountLabels),
       });
       // A caller that is gone would never report on its lease, whose place would be lost until the
@@ -44,7 +45,7 @@ export function poolBrokerHandlers(broker: Broker): Handlers<typeof PoolBrokerSe
     },
 
     async report({ attempt, affinityKey, answerKeys }) {
-      const ended = attempt && toAttempt(attempt, clock.nowMs());
+      const ended = attempt && toAttempt(attempt, store.nowMs());
       if (ended !== undefined) await settleAttempt(broker, ended, affinityKey, answerKeys);
       return {};
     },
@@ -106,7 +107,7 @@ export function poolBrokerHandlers(broker: Broker): Handlers<typeof PoolBrokerSe
       const views = await readAccounts(broker, pool === '' ? accounts.all : accounts.ofPool(pool));
       const names = configuration.gateway.pools.map(({ name }) => name).filter((name) => pool === '' || name === pool);
       const pools = await Promise.all(names.map(async (name) => [name, await store.readPool(name)] as const));
-      const nowMs = clock.nowMs();
+      const nowMs = store.nowMs();
       const used = views.map((view) => toAccountMessage(view, nowMs, configuration.gateway));
       const ids = new Set(used.map(({ id }) => id));
       const unused = directory.refused.map(toRefusedMessage).filter((account) => !ids.has(account.id));
@@ -119,7 +120,7 @@ export function poolBrokerHandlers(broker: Broker): Handlers<typeof PoolBrokerSe
 
     async explain({ model, affinityKey, accountLabels }) {
       const explained = await explainModel(broker, model, affinityKey, fromLabelSets(accountLabels));
-      const nowMs = clock.nowMs();
+      const nowMs = store.nowMs();
       const candidates = explained.map(({ candidate, accounts }) => ({
         pool: candidate.pool.name,
         model: candidate.model,

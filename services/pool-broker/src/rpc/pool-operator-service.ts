@@ -57,7 +57,7 @@ export function poolOperatorHandlers({
   refresh,
   reload,
 }: PoolOperatorParts): Handlers<typeof PoolOperatorService> {
-  const { configuration, directory, store, credentials, clock } = broker;
+  const { configuration, directory, store, credentials } = broker;
   const sourceOf = (pool = '') => accountSourceOf(configuration.gateway, { pool });
 
   async function messageOf(accountId: string) {
@@ -67,7 +67,7 @@ export function poolOperatorHandlers({
       return refused && toRefusedMessage(refused);
     }
     const [view] = await readAccounts(broker, [account]);
-    return view && toAccountMessage(view, clock.nowMs(), configuration.gateway);
+    return view && toAccountMessage(view, store.nowMs(), configuration.gateway);
   }
 
   /**
@@ -135,7 +135,7 @@ export function poolOperatorHandlers({
       const change = await changeUse(accountId, use, fromAccountUse(expectedUse));
       if (before === undefined || change === undefined) return {};
       const isEnabled = change.now === use && use === 'active';
-      if (isEnabled) await forget(accountId, (health) => withoutPauses(health, clock.nowMs()));
+      if (isEnabled) await forget(accountId, (health) => withoutPauses(health, store.nowMs()));
       await refresh();
       return { before: { ...before, use: accountUses[change.before] }, account: await messageOf(accountId) };
     },
@@ -207,7 +207,7 @@ export function poolOperatorHandlers({
   function withoutPrice(named: readonly string[], prices: Prices): readonly string[] {
     const offered = configuration.catalog.listing().flatMap(({ id, ownedBy }) => (ownedBy === 'gateway' ? [] : [id]));
     const book = new PriceBook(create(PriceListSchema, toPriceList(prices)));
-    return book.withoutPrice([...named, ...offered], localDayOf(clock.nowMs()));
+    return book.withoutPrice([...named, ...offered], localDayOf(store.nowMs()));
   }
 
   /** @throws GatewayError that says which setting is missing. */

@@ -1,9 +1,9 @@
 import { AttemptResult, type Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import { directClient } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
-import { ManualClock } from '@gateway/time';
+import { ManualTime } from '@gateway/time/simulated';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { gatewayWith, sampleAccount } from '../__fixtures__/sample-gateway.ts';
 import { createPoolBrokerService } from '../service.ts';
 import { MemoryPoolStore } from '../store/memory-pool-store.ts';
@@ -11,11 +11,12 @@ import { MemoryPoolStore } from '../store/memory-pool-store.ts';
 type Sampled = ReturnType<typeof sampleAccount>;
 
 function open(accounts: readonly Sampled[]) {
-  const clock = new ManualClock(Date.parse('2026-11-20T12:00:00Z'));
+  const time = new ManualTime(Date.parse('2026-11-20T12:00:00Z'));
+  onTestFinished(() => time[Symbol.dispose]());
   const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
-  const parts = { store: new MemoryPoolStore(clock), clock };
+  const parts = { store: new MemoryPoolStore() };
   const { routes } = createPoolBrokerService({ gateway: gatewayWith(accounts) }, runtime, parts);
-  return { clock, broker: directClient(routes[0]) };
+  return { time, broker: directClient(routes[0]) };
 }
 
 const setsOf = (labels: readonly (readonly string[])[]) => labels.map((set) => ({ labels: [...set] }));
@@ -57,8 +58,8 @@ describe('accounts with labels', () => {
     const served = { serviceTier: '', speed: '', geography: '', toolFees: [] };
     const prices = { currency: 'EUR', models: [{ model: priced, fromDay, ...rates, ...served }] };
     const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
-    const clock = new ManualClock(Date.parse('2026-11-20T12:00:00Z'));
-    const parts = { store: new MemoryPoolStore(clock), clock };
+    using _time = new ManualTime(Date.parse('2026-11-20T12:00:00Z'));
+    const parts = { store: new MemoryPoolStore() };
     const { routes } = createPoolBrokerService({ gateway: { ...gateway, prices } }, runtime, parts);
     const leased = async (pricedOnDay: string, model = 'gateway/sterk') => {
       const { result } = await directClient(routes[0]).acquire({ model, pricedOnDay, allowCandidateFailover: true });
@@ -75,9 +76,8 @@ describe('accounts with labels', () => {
     const gateway = gatewayWith([sampleAccount('responses', 'a'), sampleAccount('other', 'b', { labels: ['eu'] })]);
     const [first = expect.fail()] = gateway.pools;
     const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
-    const clock = new ManualClock(0);
     const pools = [...gateway.pools, { ...first, name: 'other' }];
-    const parts = { store: new MemoryPoolStore(clock), clock };
+    const parts = { store: new MemoryPoolStore() };
     const { routes } = createPoolBrokerService({ gateway: { ...gateway, pools } }, runtime, parts);
     const broker = directClient(routes[0]);
     for (const pool of ['responses', 'other']) {
@@ -136,10 +136,10 @@ const requests = fc.array(
 it('No choice, failover, session, probe, skipped account or explanation leaves the labels of a request', async () => {
   await fc.assert(
     fc.asyncProperty(accounts, requests, async (configured, asked) => {
-      const { broker, clock } = open(configured.map(({ pool, name, ...rest }) => sampleAccount(pool, name, rest)));
+      const { broker, time } = open(configured.map(({ pool, name, ...rest }) => sampleAccount(pool, name, rest)));
       const byId = new Map(configured.map((account) => [`${account.pool}/${account.name}`, account.labels]));
       for (const { sets, session, results: planned, pauseMs } of asked) {
-        clock.advanceMs(pauseMs);
+        time.advanceMs(pauseMs);
         const isAllowed = (id: string) =>
           sets.every((set) => set.some((label) => (byId.get(id) as readonly string[] | undefined)?.includes(label)));
         const restriction = { model: 'gateway/sterk', accountLabels: setsOf(sets) };

@@ -44,8 +44,9 @@ type LeaseRequest = Omit<AcquireRequest, '$typeName' | 'requestId' | 'attempts' 
 export async function acquireLease(broker: Broker, request: LeaseRequest) {
   const last = request.attempts.at(-1);
   if (last === undefined) {
-    broker.retryBudget.noteRequest();
-    broker.refusalBudget.noteRequest();
+    const nowMs = broker.store.nowMs();
+    broker.retryBudget.noteRequest(nowMs);
+    broker.refusalBudget.noteRequest(nowMs);
   } else await settleAttempt(broker, last, request.affinityKey);
   const answer = await leaseNext(broker, request);
   broker.metrics.acquires.inc({ result: resultNames[answer.result.case] });
@@ -119,9 +120,9 @@ async function leaseNext(broker: Broker, request: LeaseRequest) {
   }
 }
 
-function retryOf({ retryAtMs }: { readonly retryAtMs?: number | undefined }, { clock }: Broker) {
+function retryOf({ retryAtMs }: { readonly retryAtMs?: number | undefined }, { store }: Broker) {
   if (retryAtMs === undefined) return {};
-  return { retryAt: timestampFromMs(retryAtMs), retryAfterMs: msUntil(retryAtMs, clock.nowMs()) };
+  return { retryAt: timestampFromMs(retryAtMs), retryAfterMs: msUntil(retryAtMs, store.nowMs()) };
 }
 
 const lacks = { model_unavailable: Lack.MODEL, feature_unavailable: Lack.FEATURE } as const;
@@ -176,13 +177,13 @@ type Question = Asking & Pick<LeaseRequest, 'features'> & Pick<SelectionRequest,
 
 /** Selects from a sample of the accounts if that decides; otherwise from all of them. */
 async function selectOneOf(broker: Broker, candidates: readonly Candidate[], asked: Question): Promise<Selection> {
-  const { random, clock, configuration } = broker;
+  const { random, store, configuration } = broker;
   for (const which of ['sample', 'all'] as const) {
     const views: CandidateView[] = [];
     for (const candidate of candidates) {
       views.push(await readCandidate(broker, candidate, asked, which));
       const rules = configuration.settings;
-      const selection = selectAccount({ ...asked, candidates: views, rules, nowMs: clock.nowMs(), random });
+      const selection = selectAccount({ ...asked, candidates: views, rules, nowMs: store.nowMs(), random });
       // A later candidate is read only if the earlier ones have no usable account.
       if (selection?.kind === 'chosen') return selection;
       if (selection !== undefined && views.length === candidates.length) {
@@ -214,7 +215,7 @@ function inOrder(
  * limited gets that answer.
  */
 function takeAttempt(broker: Broker, attempts: readonly Attempt[]): boolean {
-  const { configuration, metrics, retryBudget, refusalBudget } = broker;
+  const { configuration, store, metrics, retryBudget, refusalBudget } = broker;
   const { maxErrorAttempts } = configuration.settings;
   const last = attempts.at(-1);
   const errors = attempts.filter(({ report }) => isError(report.result));
@@ -223,7 +224,7 @@ function takeAttempt(broker: Broker, attempts: readonly Attempt[]): boolean {
     return false;
   }
   const followsError = errors.length > 0 && errors.at(-1) === last;
-  if (followsError && !retryBudget.takeRetry(configuration.settings)) {
+  if (followsError && !retryBudget.takeRetry(configuration.settings, store.nowMs())) {
     metrics.retriesRefused.inc({ reason: 'budget' });
     return false;
   }
@@ -231,7 +232,7 @@ function takeAttempt(broker: Broker, attempts: readonly Attempt[]): boolean {
   // again.
   const refusals = attempts.filter(mayConcernRequest);
   const isRefusedOften = refusals.length >= maxErrorAttempts && refusals.at(-1) === last;
-  if (!isRefusedOften || refusalBudget.takeRetry(configuration.settings)) return true;
+  if (!isRefusedOften || refusalBudget.takeRetry(configuration.settings, store.nowMs())) return true;
   metrics.retriesRefused.inc({ reason: 'refusals' });
   return false;
 }
@@ -243,7 +244,7 @@ async function takeLease(broker: Broker, chosen: Chosen, taker: LeaseTaker): Pro
   const { pool, model } = chosen.candidate.candidate;
   const { id: accountId, maxConcurrency } = chosen.view.account;
   const { leaseTtlMs } = configuration.settings;
-  const max = maxPerCaller(chosen.candidate, { nowMs: broker.clock.nowMs(), rules: configuration.settings });
+  const max = maxPerCaller(chosen.candidate, { nowMs: store.nowMs(), rules: configuration.settings });
   // Concurrent requests have all seen the same places as free.
   const caps = { maxConcurrency, maxPerCaller: max === 'undecided' ? Number.POSITIVE_INFINITY : max };
   const lease = { leaseId, accountId, pool: pool.name, model, caller, leaseTtlMs, ...caps };
@@ -263,11 +264,11 @@ async function takeProbes(
   { candidate, view, probe, poolProbe }: Chosen,
   { leaseId, features }: LeaseTaker,
 ): Promise<boolean> {
-  const { store, clock, random } = broker;
+  const { store, random } = broker;
   const { pool, model } = candidate.candidate;
   const { id } = view.account;
   const rules = { settings: broker.configuration.settings, random };
-  const start = { leaseId, model, features, nowMs: clock.nowMs() };
+  const start = { leaseId, model, features, nowMs: store.nowMs() };
   if (probe && !(await store.changeHealth(id, (health) => startProbe(health, start, rules)))) return false;
   if (!poolProbe) return true;
   if (await store.changePoolHealth(pool.name, (health) => startPoolProbe(health, start, rules))) return true;

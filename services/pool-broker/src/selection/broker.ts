@@ -1,4 +1,3 @@
-import type { Clock } from '@gateway/time';
 import type { ActiveConfiguration } from '../configuration/active-configuration.ts';
 import type { AccountCredentials } from '../credentials/account-credentials.ts';
 import type { AccountDirectory } from '../credentials/account-directory.ts';
@@ -15,7 +14,6 @@ export interface Broker {
   readonly retryBudget: RetryBudget;
   /** For retries after refusals whose cause may be the request, apart from those after errors. */
   readonly refusalBudget: RetryBudget;
-  readonly clock: Clock;
   /** Returns a number from 0 to below 1. */
   readonly random: () => number;
   readonly metrics: BrokerMetrics;

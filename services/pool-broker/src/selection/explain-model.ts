@@ -18,7 +18,7 @@ export async function explainModel(broker: Broker, model: string, affinityKey: s
   const resolved = catalog.resolve(model, [], labelSets);
   const candidates = await Promise.all(resolved.map((candidate) => readCandidate(broker, candidate, asking, 'all')));
   // Equal accounts are normally drawn at random; here the first one represents all.
-  const first = { affinityKey, attempts: [], overtakenIds: [], rules, nowMs: broker.clock.nowMs(), random: () => 0 };
+  const first = { affinityKey, attempts: [], overtakenIds: [], rules, nowMs: broker.store.nowMs(), random: () => 0 };
   const found = selectAccount({ ...first, candidates });
   const selection = found && askAnyway(found, first);
   return candidates.map((candidate) => {

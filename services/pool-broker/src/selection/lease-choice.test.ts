@@ -1,14 +1,13 @@
 import { AttemptResult, type Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import { directClient } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
-import { ManualClock } from '@gateway/time';
+import { ManualTime } from '@gateway/time/simulated';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { gatewayWith, sampleAccount } from '../__fixtures__/sample-gateway.ts';
 import { createPoolBrokerService } from '../service.ts';
 import { MemoryPoolStore } from '../store/memory-pool-store.ts';
 
 describe('an answer to Acquire', () => {
-  const clock = new ManualClock(Date.parse('2026-11-20T12:00:00Z'));
   const accounts = [
     sampleAccount('responses', 'a'),
     sampleAccount('responses', 'b', { maxConcurrency: 4 }),
@@ -17,14 +16,16 @@ describe('an answer to Acquire', () => {
   ];
   let broker: ReturnType<typeof openBroker>;
   beforeEach(() => {
+    const time = new ManualTime(Date.parse('2026-11-20T12:00:00Z'));
     broker = openBroker();
+    return () => time[Symbol.dispose]();
   });
   function openBroker(more: typeof accounts = []) {
     return openOnly([...accounts, ...more]);
   }
   function openOnly(configured: typeof accounts) {
     const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
-    const parts = { store: new MemoryPoolStore(clock), clock, random: () => 0 };
+    const parts = { store: new MemoryPoolStore(), random: () => 0 };
     return directClient(createPoolBrokerService({ gateway: gatewayWith(configured) }, runtime, parts).routes[0]);
   }
 
@@ -143,13 +144,12 @@ describe('an answer to Acquire', () => {
 
 describe('an account as operators see it', () => {
   it('has its cap', async () => {
-    const clock = new ManualClock(0);
     const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
     const gateway = gatewayWith([
       sampleAccount('responses', 'capped', { maxConcurrency: 4 }),
       sampleAccount('responses', 'free'),
     ]);
-    const service = createPoolBrokerService({ gateway }, runtime, { store: new MemoryPoolStore(clock), clock });
+    const service = createPoolBrokerService({ gateway }, runtime, { store: new MemoryPoolStore() });
     const { accounts } = await directClient(service.routes[0]).listAccounts({});
     expect(accounts.map(({ maxInFlight }) => maxInFlight)).toEqual([4, 0]);
   });

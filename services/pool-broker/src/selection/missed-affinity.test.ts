@@ -1,7 +1,6 @@
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { directClient } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
-import { systemClock } from '@gateway/time';
 import { expect, it } from 'vitest';
 import { gatewayWith, sampleAccount } from '../__fixtures__/sample-gateway.ts';
 import { createPoolBrokerService } from '../service.ts';
@@ -9,7 +8,7 @@ import { MemoryPoolStore } from '../store/memory-pool-store.ts';
 import { affinityIdOf } from './read-candidates.ts';
 
 it('a session does not stay with an account from which its reasoning was withheld, but the answer does', async () => {
-  const store = new MemoryPoolStore(systemClock);
+  const store = new MemoryPoolStore();
   const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
   const gateway = gatewayWith([sampleAccount('responses', 'a')]);
   const pools = directClient(createPoolBrokerService({ gateway }, runtime, { store }).routes[0]);

@@ -26,22 +26,22 @@ export async function readCandidate(
   { affinityKey, caller, labelSets }: Asking,
   which: 'all' | 'sample',
 ): Promise<CandidateView> {
-  const { store, configuration, clock, random } = broker;
+  const { store, configuration, random } = broker;
   const { settings: rules, accounts } = configuration;
   const pool = candidate.pool.name;
   const all = accounts.allowedIn(pool, labelSets);
   const sample = which === 'all' || all.length <= sampleSize ? undefined : samplesOf(all, candidate.model);
-  const drawn = sample === undefined ? all : sample.draw(affinityKey, clock.nowMs(), random);
+  const drawn = sample === undefined ? all : sample.draw(affinityKey, store.nowMs(), random);
   const affinityId = affinityKey === '' ? '' : affinityIdOf(pool, affinityKey);
   const { leaseTtlMs, callerMemoryMs } = rules;
   const accountIds = drawn.map(({ id }) => id);
   const question = { accountIds, pool, affinityId, caller, leaseTtlMs, callerMemoryMs };
   const { accounts: records, ...ofPool } = await store.readPoolView(question);
   const { boundAccountId } = ofPool;
-  const views = viewsOf(drawn, records, clock.nowMs());
+  const nowMs = store.nowMs();
+  const views = viewsOf(drawn, records, nowMs);
   const known = { candidate, ...ofPool };
   if (sample === undefined) return { ...known, accounts: views };
-  const nowMs = clock.nowMs();
   views.forEach((view, at) => {
     const { skipReason } = eligibilityOf(view, { model: candidate.model }, { nowMs, rules });
     const isLimited =
@@ -56,12 +56,12 @@ export async function readCandidate(
 }
 
 export async function readAccounts(
-  { store, configuration, clock }: Broker,
+  { store, configuration }: Broker,
   accounts: readonly Account[],
 ): Promise<readonly AccountView[]> {
   const accountIds = accounts.map(({ id }) => id);
   const records = await store.readAccounts(accountIds, configuration.settings.leaseTtlMs);
-  return viewsOf(accounts, records, clock.nowMs());
+  return viewsOf(accounts, records, store.nowMs());
 }
 
 function viewsOf(

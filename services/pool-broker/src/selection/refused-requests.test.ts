@@ -1,9 +1,9 @@
 import { AccountState, AttemptResult, type Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import { directClient } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
-import { ManualClock } from '@gateway/time';
+import { ManualTime } from '@gateway/time/simulated';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { gatewayWith, sampleAccount } from '../__fixtures__/sample-gateway.ts';
 import { createPoolBrokerService } from '../service.ts';
 import { MemoryPoolStore } from '../store/memory-pool-store.ts';
@@ -12,12 +12,13 @@ const { REFUSED, FEATURE_UNAVAILABLE, SUCCEEDED, RATE_LIMITED, CANCELLED, UNAUTH
 
 /** Two replicas of the broker, of a pool with so many accounts. */
 function brokersOf(count: number) {
-  const clock = new ManualClock(Date.parse('2026-11-20T12:00:00Z'));
-  const store = new MemoryPoolStore(clock);
+  const time = new ManualTime(Date.parse('2026-11-20T12:00:00Z'));
+  onTestFinished(() => time[Symbol.dispose]());
+  const store = new MemoryPoolStore();
   const gateway = gatewayWith(Array.from({ length: count }, (_, n) => sampleAccount('responses', `a${n}`)));
   const replicas = [1, 2].map(() => {
     const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
-    return directClient(createPoolBrokerService({ gateway }, runtime, { store, clock }).routes[0]);
+    return directClient(createPoolBrokerService({ gateway }, runtime, { store }).routes[0]);
   });
   let asked = 0;
   const nextReplica = () => replicas[asked++ % 2] ?? expect.fail('there are two');
@@ -41,7 +42,7 @@ function brokersOf(count: number) {
   }
 
   const accounts = async () => (await nextReplica().listAccounts({})).accounts;
-  return { clock, request, accounts };
+  return { time, request, accounts };
 }
 
 /** What a client's own request can make an account answer. */
@@ -62,9 +63,9 @@ describe('requests that the provider refuses', () => {
     const histories = fc.array(event, { minLength: 1, maxLength: 30 });
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 5 }), histories, async (count, events) => {
-        const { clock, request, accounts } = brokersOf(count);
+        const { time, request, accounts } = brokersOf(count);
         for (const each of events) {
-          if ('passedMs' in each) clock.advanceMs(each.passedMs);
+          if ('passedMs' in each) time.advanceMs(each.passedMs);
           for (let n = 0; 'servedTimes' in each && n < each.servedTimes; n++) await request(() => SUCCEEDED);
           if ('refusals' in each) {
             let at = 0;
@@ -82,37 +83,37 @@ describe('requests that the provider refuses', () => {
   });
 
   it('do not keep an account paused that is back: the next request probes', async () => {
-    const { clock, request } = brokersOf(1);
+    const { time, request } = brokersOf(1);
     await request(() => UNAUTHORIZED);
     expect((await request(() => SUCCEEDED)).end).toBe('unavailable');
-    clock.advanceMs(20 * 60_000);
+    time.advanceMs(20 * 60_000);
     expect((await request(() => REFUSED)).end).toBe('unavailable');
     expect((await request(() => SUCCEEDED)).end).toBe(SUCCEEDED);
   });
 
   it('are tried at three accounts, and at more as a budget allows', async () => {
     const accounts = 12;
-    const { request, clock } = brokersOf(accounts);
+    const { request, time } = brokersOf(accounts);
     expect((await request(() => REFUSED)).tried).toHaveLength(accounts);
     let attempts = 0;
     for (let n = 0; n < 100; n++) attempts += (await request(() => REFUSED)).tried.length;
     // Two replicas, each with a floor of 100 in ten seconds.
     expect(attempts).toBeLessThanOrEqual(3 * 100 + 2 * 100);
-    clock.advanceMs(60_000);
+    time.advanceMs(60_000);
     expect((await request(() => REFUSED)).tried).toHaveLength(accounts);
   });
 });
 
 describe('an account that refuses everything, for a cause that is unclear', () => {
   it('is asked rarely while another account serves, and at once when none does', async () => {
-    const { clock, request } = brokersOf(5);
+    const { time, request } = brokersOf(5);
     let asked = 0;
     const answerOf = (accountId: string) => (accountId === 'responses/a0' ? REFUSED : SUCCEEDED);
     for (let second = 0; second < 600; second++) {
       const { tried, end } = await request(answerOf);
       expect(end).toBe(SUCCEEDED);
       if (tried.includes('responses/a0')) asked += 1;
-      clock.advanceMs(1_000);
+      time.advanceMs(1_000);
     }
     expect(asked).toBeGreaterThan(0);
     expect(asked).toBeLessThanOrEqual(6);

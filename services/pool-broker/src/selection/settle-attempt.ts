@@ -22,7 +22,7 @@ export async function settleAttempt(
   affinityKey: string,
   answerKeys: readonly string[] = [],
 ): Promise<void> {
-  const { store, configuration, metrics, clock } = broker;
+  const { store, configuration, metrics } = broker;
   const { leaseId, accountId, pool, model, report } = attempt;
   // An account that is no longer configured has no state to update.
   const account = configuration.accounts.byId(accountId);
@@ -31,7 +31,7 @@ export async function settleAttempt(
   if (settled === undefined) return;
   metrics.attempts.inc({ pool, result: report.result });
   const { leasedAtMs, health, poolHealth } = settled;
-  const ended = { ...attempt, leasedAtMs, credentialId: account.credentialId, nowMs: clock.nowMs() };
+  const ended = { ...attempt, leasedAtMs, credentialId: account.credentialId, nowMs: store.nowMs() };
   const isRefused = report.result === 'unauthorized' || report.result === 'refused';
   const isOutdated = isRefused && (await hasNewerSecret(broker, account, ended));
   const counted: Ended = isOutdated

@@ -1,5 +1,5 @@
-import { ManualClock } from '@gateway/time';
-import { describe, expect, it } from 'vitest';
+import { ManualTime } from '@gateway/time/simulated';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { type AccountHealth, healthy } from '../health/account-health.ts';
 import { availabilityOf } from '../health/eligibility.ts';
 import { withFallback } from './fallback-pool-store.ts';
@@ -9,6 +9,7 @@ import type { PoolStore } from './pool-store.ts';
 /** A shared store that can become unreachable; it counts the calls that reach it. */
 class AwayableStore extends MemoryPoolStore {
   away = false;
+  isTimeKnown = true;
   calls = 0;
 
   override async readAccounts(...args: Parameters<MemoryPoolStore['readAccounts']>) {
@@ -55,25 +56,26 @@ class AwayableStore extends MemoryPoolStore {
 const ttlMs = 60_000;
 
 function storesOf() {
-  const clock = new ManualClock(1_000_000);
-  const shared = new AwayableStore(clock);
+  const time = new ManualTime(1_000_000);
+  onTestFinished(() => time[Symbol.dispose]());
+  const shared = new AwayableStore();
   const faults: unknown[] = [];
-  const store = withFallback(shared, clock, (thrown) => faults.push(thrown));
+  const store = withFallback(shared, (thrown) => faults.push(thrown));
   const cooled = (untilMs: number): AccountHealth => {
     const rest = { model: '', reason: 'rate_limited', sinceMs: 0, givenByProvider: true, repeats: 0 } as const;
     return { ...healthy, cooldowns: [{ ...rest, untilMs }] };
   };
   const coolingOf = async (from: PoolStore, account: string) => {
     const [record] = await from.readAccounts([account], ttlMs);
-    return availabilityOf(record?.health ?? healthy, { model: 'm' }, clock.nowMs()).kind;
+    return availabilityOf(record?.health ?? healthy, { model: 'm' }, time.nowMs).kind;
   };
-  return { clock, shared, store, faults, cooled, coolingOf };
+  return { time, shared, store, faults, cooled, coolingOf };
 }
 
 describe('a shared store that goes away', () => {
   it('is replaced by what was last known', async () => {
-    const { clock, shared, store, cooled, coolingOf } = storesOf();
-    await shared.changeHealth('a', () => cooled(clock.nowMs() + 50_000));
+    const { time, shared, store, cooled, coolingOf } = storesOf();
+    await shared.changeHealth('a', () => cooled(time.nowMs + 50_000));
     await store.bind('session', 'a', ttlMs);
     expect(await coolingOf(store, 'a')).toBe('cooling');
     shared.away = true;
@@ -93,8 +95,8 @@ describe('a shared store that goes away', () => {
   });
 
   it('does not count leases that ended at another replica', async () => {
-    const { clock, shared, store } = storesOf();
-    const other = withFallback(shared, clock, () => undefined);
+    const { shared, store } = storesOf();
+    const other = withFallback(shared, () => undefined);
     const lease = { pool: 'p', model: 'm', caller: 'c', leaseTtlMs: ttlMs, accountId: 'a', maxConcurrency: 2 };
     for (const leaseId of ['one', 'two', 'three', 'four']) {
       expect(await store.takeLease({ ...lease, leaseId })).toBe(true);
@@ -107,14 +109,14 @@ describe('a shared store that goes away', () => {
   });
 
   it('finds leases renewed that were taken before it went, and again once it is back', async () => {
-    const { clock, shared, store } = storesOf();
+    const { time, shared, store } = storesOf();
     const request = { pool: 'p', model: 'm', caller: 'c', leaseTtlMs: ttlMs, accountId: 'a', maxConcurrency: 1 };
     const leaseId = 'taken before';
     expect(await store.takeLease({ ...request, leaseId })).toBe(true);
     const inFlight = async (from: PoolStore) => (await from.readAccounts(['a'], ttlMs))[0]?.inFlight;
     shared.away = true;
     for (let n = 0; n < 4; n++) {
-      clock.advanceMs(ttlMs / 2);
+      time.advanceMs(ttlMs / 2);
       await store.renewLease({ ...request, leaseId });
       expect(await inFlight(store)).toBe(1);
       expect(await store.takeLease({ ...request, leaseId: 'another' })).toBe(false);
@@ -124,7 +126,7 @@ describe('a shared store that goes away', () => {
     await store.renewLease({ ...request, accountId: 'b', leaseId: 'of another replica' });
     expect((await store.readAccounts(['b'], ttlMs))[0]?.inFlight).toBe(1);
     shared.away = false;
-    clock.advanceMs(1_000);
+    time.advanceMs(1_000);
     expect(await inFlight(shared)).toBe(0);
     await store.renewLease({ ...request, leaseId });
     expect(await inFlight(shared)).toBe(1);
@@ -133,44 +135,45 @@ describe('a shared store that goes away', () => {
   });
 
   it.each([true, false])('learns later what was learnt alone, if by its own time: %s', async (isKnown) => {
-    const { clock, shared, cooled, coolingOf } = storesOf();
-    const own = { nowMs: () => clock.nowMs() + (isKnown ? 0 : 600_000), isKnown };
-    const store = withFallback(shared, own, () => undefined);
+    const { time, cooled, coolingOf } = storesOf();
+    const shared = new AwayableStore(() => time.nowMs + (isKnown ? 0 : 600_000));
+    shared.isTimeKnown = isKnown;
+    const store = withFallback(shared, () => undefined);
     shared.away = true;
-    await store.changeHealth('a', () => cooled(own.nowMs() + 50_000));
+    await store.changeHealth('a', () => cooled(shared.nowMs() + 50_000));
     shared.away = false;
-    clock.advanceMs(1_000);
+    time.advanceMs(1_000);
     await store.readAccounts(['a'], ttlMs);
     expect(await coolingOf(shared, 'a')).toBe(isKnown ? 'cooling' : 'available');
   });
 
   it('is not called for a second after a failure, so that only one of several calls waits', async () => {
-    const { clock, shared, store, faults } = storesOf();
+    const { time, shared, store, faults } = storesOf();
     shared.away = true;
     for (let n = 0; n < 5; n++) await store.readAccounts(['a'], ttlMs);
     expect([shared.calls, faults.length]).toEqual([1, 1]);
-    clock.advanceMs(1_000);
+    time.advanceMs(1_000);
     await store.readAccounts(['a'], ttlMs);
     expect(shared.calls).toBe(2);
   });
 
   it('is called again although the clock was set back', async () => {
-    const { clock, shared, store } = storesOf();
+    const { time, shared, store } = storesOf();
     shared.away = true;
-    clock.advanceMs(3_600_000);
+    time.advanceMs(3_600_000);
     await store.readAccounts(['a'], ttlMs);
     shared.away = false;
-    clock.advanceMs(-3_600_000);
+    time.advanceMs(-3_600_000);
     await store.readAccounts(['a'], ttlMs);
     expect(shared.calls).toBe(2);
   });
 
   it('learns what happened meanwhile once it is back', async () => {
-    const { clock, shared, store, cooled, coolingOf } = storesOf();
+    const { time, shared, store, cooled, coolingOf } = storesOf();
     shared.away = true;
-    await store.changeHealth('a', () => cooled(clock.nowMs() + 50_000));
+    await store.changeHealth('a', () => cooled(time.nowMs + 50_000));
     shared.away = false;
-    clock.advanceMs(1_000);
+    time.advanceMs(1_000);
     expect(await coolingOf(store, 'a')).toBe('cooling');
     expect(await coolingOf(shared, 'a')).toBe('cooling');
   });

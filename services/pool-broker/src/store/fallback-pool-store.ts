@@ -3,8 +3,7 @@ import type { RedisSettings } from '@gateway/redis';
 import { monotonicMs } from '@gateway/time';
 import { mergeHealth } from '../health/account-health.ts';
 import { MemoryPoolStore } from './memory-pool-store.ts';
-import { type PoolStore, readApart } from './pool-store.ts';
-import type { SharedClock } from './redis-clock.ts';
+import { type PoolStore, readApart, type SharedPoolStore } from './pool-store.ts';
 import { openRedisPoolStore } from './redis-pool-store.ts';
 
 /**
@@ -22,7 +21,7 @@ export async function openSharedPoolStore(
   const onFault = (reason: string) => logger.warn({ reason }, 'connection to Redis failed');
   const redis = await openRedisPoolStore({ settings, metrics, onFault });
   let saidMs = Number.NEGATIVE_INFINITY;
-  return withFallback(redis, redis.clock, (thrown) => {
+  return withFallback(redis, (thrown) => {
     fallbacks.inc();
     // An outage has one cause, and this happens every second of it.
     if (monotonicMs() - saidMs < sayAgainMs) return;
@@ -39,20 +38,21 @@ const sayAgainMs = 60_000;
  * meantime is merged once the shared store is back, unless it was timed by a clock that the other
  * replicas do not share.
  */
-export function withFallback(shared: PoolStore, clock: SharedClock, onFallback: (thrown: unknown) => void): PoolStore {
-  const snapshot = new MemoryPoolStore(clock);
+export function withFallback(shared: SharedPoolStore, onFallback: (thrown: unknown) => void): PoolStore {
+  const nowMs = () => shared.nowMs();
+  const snapshot = new MemoryPoolStore(nowMs);
   /** Accounts whose health changed while the shared store was away. */
   const unshared = new Set<string>();
   let awayUntilMs = Number.NEGATIVE_INFINITY;
 
   async function sharedOr<T>(ask: () => Promise<T>, alone: () => T | Promise<T>): Promise<T> {
-    const leftMs = awayUntilMs - clock.nowMs();
+    const leftMs = awayUntilMs - nowMs();
     // More is left than ever was: the clock was set back.
     if (leftMs > 0 && leftMs <= retryAfterMs) return alone();
     try {
       return await ask();
     } catch (thrown) {
-      awayUntilMs = clock.nowMs() + retryAfterMs;
+      awayUntilMs = nowMs() + retryAfterMs;
       onFallback(thrown);
       return alone();
     }
@@ -77,7 +77,7 @@ export function withFallback(shared: PoolStore, clock: SharedClock, onFallback: 
   }
 
   const store: PoolStore = {
-    clock,
+    nowMs,
     readPoolView: (question) => readApart(store, question),
 
     readAccounts(accountIds, leaseTtlMs) {
@@ -99,7 +99,7 @@ export function withFallback(shared: PoolStore, clock: SharedClock, onFallback: 
       return sharedOr(
         () => shared.changeHealth(accountId, change),
         () => {
-          if (isChanged && clock.isKnown !== false) unshared.add(accountId);
+          if (isChanged && shared.isTimeKnown) unshared.add(accountId);
           return isChanged;
         },
       );

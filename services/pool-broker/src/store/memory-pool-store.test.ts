@@ -1,4 +1,4 @@
-import { ManualClock } from '@gateway/time';
+import { ManualTime } from '@gateway/time/simulated';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MemoryPoolStore } from './memory-pool-store.ts';
@@ -71,13 +71,13 @@ function at<T>(items: readonly T[], index: number): T {
 describe('the leases of a single process', () => {
   it('are counted, settled once and forgotten as if all that ever were had been kept', async () => {
     const check = async (steps: readonly Step[]) => {
-      const clock = new ManualClock(1_000);
-      const store = new MemoryPoolStore(clock);
+      using time = new ManualTime(1_000);
+      const store = new MemoryPoolStore();
       const model = new ModelStore();
       for (const each of steps) {
-        const nowMs = clock.nowMs();
+        const nowMs = time.nowMs;
         if (each.kind === 'wait') {
-          clock.advanceMs(each.ms);
+          time.advanceMs(each.ms);
         } else if (each.kind === 'take') {
           const accountId = at(accountIds, each.account);
           const wanted: NewLease = {
@@ -122,7 +122,7 @@ describe('the leases of a single process', () => {
           const oldest = times.length === 0 ? undefined : Math.min(...times);
           expect(await store.oldestRequest({ pool, model: asked, sinceMs })).toBe(oldest);
         }
-        const underWay = model.underWay(clock.nowMs());
+        const underWay = model.underWay(time.nowMs);
         const records = await store.readAccounts(accountIds, leaseTtlMs);
         expect(records.map(({ inFlight }) => inFlight)).toEqual(
           accountIds.map((accountId) => underWay.filter((lease) => lease.accountId === accountId).length),
@@ -139,19 +139,19 @@ describe('the leases of a single process', () => {
     (await store.settleLease('p/a', { ...wanted, leaseId })) === undefined ? 'settled before' : 'settled';
 
   it('are known to have been settled long after, whatever came after them', async () => {
-    const clock = new ManualClock(0);
-    const store = new MemoryPoolStore(clock);
+    using time = new ManualTime(0);
+    const store = new MemoryPoolStore();
     for (let n = 0; n < 100; n++) {
       expect(await store.takeLease({ ...wanted, leaseId: `lease ${n}` })).toBe(true);
       expect(await settle(store, `lease ${n}`)).toBe('settled');
     }
-    clock.advanceMs(86_400_000);
+    time.advanceMs(86_400_000);
     expect(await settle(store, 'lease 0')).toBe('settled before');
     expect(await settle(store, 'lease 100')).toBe('settled');
   });
 
   it('end as soon as another replica knows that they have ended: the oldest of that account alone', async () => {
-    const store = new MemoryPoolStore(new ManualClock(0));
+    const store = new MemoryPoolStore();
     const take = (accountId: string, leaseId: string) =>
       store.takeLease({ ...wanted, accountId, leaseId, maxConcurrency: 9 });
     for (const leaseId of ['a1', 'a2', 'a3']) {
@@ -169,8 +169,7 @@ describe('the leases of a single process', () => {
   });
 
   it('may be settled though another process gave them', async () => {
-    const clock = new ManualClock(0);
-    const [one, other] = [new MemoryPoolStore(clock), new MemoryPoolStore(clock)];
+    const [one, other] = [new MemoryPoolStore(), new MemoryPoolStore()];
     await one.takeLease({ ...wanted, leaseId: 'mine' });
     await other.takeLease({ ...wanted, leaseId: 'theirs' });
     expect(await settle(other, 'mine')).toBe('settled');
@@ -184,8 +183,8 @@ describe('the store of a single process', () => {
   const shares = { leaseTtlMs, callerMemoryMs };
 
   it('shows a pool as its parts do, with and without a session and a caller', async () => {
-    const clock = new ManualClock(1_000);
-    const store = new MemoryPoolStore(clock);
+    using time = new ManualTime(1_000);
+    const store = new MemoryPoolStore();
     const lease = { pool: 'p', model: 'm', caller: 'c', leaseTtlMs, maxConcurrency: 9 };
     for (const [n, accountId] of ['p/a', 'p/a', 'p/b'].entries()) {
       await store.takeLease({ ...lease, accountId, leaseId: `lease ${n}` });
@@ -202,7 +201,7 @@ describe('the store of a single process', () => {
         expect(view.callerShare?.inFlight).toBe({ '': undefined, c: 3, d: 0 }[caller]);
       }
     }
-    clock.advanceMs(leaseTtlMs);
+    time.advanceMs(leaseTtlMs);
     const question = { ...shares, accountIds: ['p/a'], pool: 'p', affinityId: '', caller: 'c' };
     expect(await store.readPoolView(question)).toMatchObject({
       ...{ accounts: [{ inFlight: 0 }], callerShare: { inFlight: 0 } },
@@ -210,18 +209,18 @@ describe('the store of a single process', () => {
   });
 
   it('counts a caller until it has not asked for as long as callers are remembered', async () => {
-    const clock = new ManualClock(0);
-    const store = new MemoryPoolStore(clock);
+    using time = new ManualTime(0);
+    const store = new MemoryPoolStore();
     const callersSeenBy = async (caller: string) => (await store.shareOf({ ...shares, pool: 'p', caller })).callers;
     expect(await callersSeenBy('c')).toBe(1);
-    clock.advanceMs(callerMemoryMs - 1);
+    time.advanceMs(callerMemoryMs - 1);
     expect(await callersSeenBy('d')).toBe(2);
-    clock.advanceMs(1);
+    time.advanceMs(1);
     expect(await callersSeenBy('d')).toBe(1);
   });
 
   it('counts no more than ten thousand callers, and forgets those that asked first', async () => {
-    const store = new MemoryPoolStore(new ManualClock(0));
+    const store = new MemoryPoolStore();
     const ask = (caller: number) => store.shareOf({ ...shares, pool: 'p', caller: `caller ${caller}` });
     for (let n = 1; n < maxCallers; n++) await ask(n);
     expect((await ask(maxCallers)).callers).toBe(maxCallers);
@@ -230,14 +229,14 @@ describe('the store of a single process', () => {
   });
 
   it('keeps a binding for its time to live, and no longer', async () => {
-    const clock = new ManualClock(1_000);
-    const store = new MemoryPoolStore(clock);
+    using time = new ManualTime(1_000);
+    const store = new MemoryPoolStore();
     await store.bind('session', 'p/a', 1_000);
     await store.bind('session', 'p/b', 9_000);
     await store.unbind('session', 'p/b');
-    clock.advanceMs(999);
+    time.advanceMs(999);
     expect(await store.boundAccount('session')).toBe('p/a');
-    clock.advanceMs(1);
+    time.advanceMs(1);
     expect(await store.boundAccount('session')).toBeUndefined();
     await store.bind('session', 'p/b', 1_000);
     await store.unbind('session', 'p/b');
@@ -245,7 +244,7 @@ describe('the store of a single process', () => {
   });
 
   it('says whether a change of health changed anything', async () => {
-    const store = new MemoryPoolStore(new ManualClock(0));
+    const store = new MemoryPoolStore();
     expect(await store.changeHealth('p/a', (health) => ({ ...health }))).toBe(true);
     expect(await store.changeHealth('p/a', (health) => health)).toBe(false);
     expect(await store.changeHealth('p/a', () => undefined)).toBe(false);
@@ -254,48 +253,48 @@ describe('the store of a single process', () => {
   });
 
   it('renews a lease for its time to live, and lets one of two accounts go without the other', async () => {
-    const clock = new ManualClock(0);
-    const store = new MemoryPoolStore(clock);
+    using time = new ManualTime(0);
+    const store = new MemoryPoolStore();
     const lease = (leaseId: string) => ({
       ...{ leaseId, pool: 'p', model: 'm', caller: 'c', leaseTtlMs },
       accountId: 'p/a',
     });
     const inFlight = async () => (await store.readAccounts(['p/a'], leaseTtlMs))[0]?.inFlight;
     for (const leaseId of ['one', 'two']) await store.takeLease({ ...lease(leaseId), maxConcurrency: 2 });
-    clock.advanceMs(leaseTtlMs - 1);
+    time.advanceMs(leaseTtlMs - 1);
     await store.renewLease(lease('one'));
     expect([await inFlight(), store.hasLease('one'), store.hasLease('two')]).toEqual([2, true, true]);
-    clock.advanceMs(1);
+    time.advanceMs(1);
     expect([await inFlight(), store.hasLease('one'), store.hasLease('two')]).toEqual([1, true, false]);
-    clock.advanceMs(leaseTtlMs - 2);
+    time.advanceMs(leaseTtlMs - 2);
     expect(await inFlight()).toBe(1);
-    clock.advanceMs(1);
+    time.advanceMs(1);
     expect([await inFlight(), store.hasLease('one')]).toEqual([0, false]);
   });
 
   it('gives the place of a lease that expired to the next request', async () => {
-    const clock = new ManualClock(1_000);
-    const store = new MemoryPoolStore(clock);
+    using time = new ManualTime(1_000);
+    const store = new MemoryPoolStore();
     const lease = { pool: 'p', model: 'm', caller: 'c', leaseTtlMs, accountId: 'p/a', maxConcurrency: 1 };
     expect(await store.takeLease({ ...lease, leaseId: 'one' })).toBe(true);
-    clock.advanceMs(leaseTtlMs - 1);
+    time.advanceMs(leaseTtlMs - 1);
     expect(await store.takeLease({ ...lease, leaseId: 'two' })).toBe(false);
-    clock.advanceMs(1);
+    time.advanceMs(1);
     expect(await store.takeLease({ ...lease, leaseId: 'two' })).toBe(true);
   });
 
   it('takes a lease that is renewed after it expired for one of unknown start, a time to live ago', async () => {
-    const clock = new ManualClock(1_000);
-    const store = new MemoryPoolStore(clock);
+    using time = new ManualTime(1_000);
+    const store = new MemoryPoolStore();
     const lease = { pool: 'p', model: 'm', caller: '', leaseTtlMs, accountId: 'p/a', leaseId: 'one' };
     await store.takeLease({ ...lease, maxConcurrency: 1 });
-    clock.advanceMs(leaseTtlMs + 50);
+    time.advanceMs(leaseTtlMs + 50);
     await store.renewLease(lease);
     expect(await store.settleLease('p/a', lease)).toMatchObject({ leasedAtMs: 1_050 });
   });
 
   it('limits no caller that is not named', async () => {
-    const store = new MemoryPoolStore(new ManualClock(1_000));
+    const store = new MemoryPoolStore();
     const lease = { pool: 'p', model: 'm', leaseTtlMs, accountId: 'p/a', maxConcurrency: 9, maxPerCaller: 1 };
     const take = (caller: string, leaseId: string) => store.takeLease({ ...lease, caller, leaseId });
     expect([await take('', 'one'), await take('', 'two')]).toEqual([true, true]);

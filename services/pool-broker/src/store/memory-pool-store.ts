@@ -1,4 +1,4 @@
-import type { Clock } from '@gateway/time';
+import { epochMs } from '@gateway/time';
 import { LRUCache } from 'lru-cache';
 import type { ModelReport } from '../catalog/list-models.ts';
 import { type AccountHealth, healthy } from '../health/account-health.ts';
@@ -20,7 +20,7 @@ import {
 
 /** The pool store of a single process. */
 export class MemoryPoolStore implements PoolStore {
-  readonly #clock: Clock;
+  readonly nowMs: () => number;
   readonly #accounts = new Map<string, AccountHealth>();
   readonly #pools = new Map<string, PoolHealth>();
   readonly #reports = new Map<string, ModelReport>();
@@ -35,9 +35,10 @@ export class MemoryPoolStore implements PoolStore {
   /** The account of each session. Bounded, because clients may make up sessions. */
   readonly #bindings: LRUCache<string, string>;
 
-  constructor(clock: Clock) {
-    this.#clock = clock;
-    this.#bindings = new LRUCache({ ...bounded, ttlResolution: 0, perf: { now: () => clock.nowMs() } });
+  /** @param nowMs its time, if it stands for a store with another one */
+  constructor(nowMs: () => number = epochMs) {
+    this.nowMs = nowMs;
+    this.#bindings = new LRUCache({ ...bounded, ttlResolution: 0, perf: { now: nowMs } });
   }
 
   async readPoolView(question: PoolQuestion): Promise<PoolView> {
@@ -74,7 +75,7 @@ export class MemoryPoolStore implements PoolStore {
     if ((this.#inFlight.get(lease.accountId) ?? 0) >= lease.maxConcurrency) return false;
     const ofCaller = this.#inFlight.get(callerKey(lease.pool, lease.caller)) ?? 0;
     if (ofCaller >= (lease.maxPerCaller ?? Number.POSITIVE_INFINITY)) return false;
-    this.#begin(lease, this.#clock.nowMs());
+    this.#begin(lease, this.nowMs());
     return true;
   }
 
@@ -100,7 +101,7 @@ export class MemoryPoolStore implements PoolStore {
     const known = this.#leases.get(leaseId);
     if (known !== undefined) this.#end(known);
     // The start of an unknown request is unknown, but it is not recent.
-    this.#begin(renewal, known?.takenAtMs ?? this.#clock.nowMs() - leaseTtlMs);
+    this.#begin(renewal, known?.takenAtMs ?? this.nowMs() - leaseTtlMs);
   }
 
   async settleLease(accountId: string, { leaseId, pool }: PoolRequest) {
@@ -159,7 +160,7 @@ export class MemoryPoolStore implements PoolStore {
 
   #shareOf({ pool, caller, callerMemoryMs }: ShareQuestion): CallerShare {
     const callers = this.#callers.getOrInsertComputed(pool, () => new Map());
-    const nowMs = this.#clock.nowMs();
+    const nowMs = this.nowMs();
     callers.delete(caller);
     callers.set(caller, nowMs);
     for (const [other, askedAtMs] of callers) {
@@ -170,7 +171,7 @@ export class MemoryPoolStore implements PoolStore {
   }
 
   #begin({ leaseId, accountId, pool, model, caller }: LeaseRenewal, takenAtMs: number): void {
-    const lease = { leaseId, accountId, pool, model, caller, takenAtMs, seenAtMs: this.#clock.nowMs() };
+    const lease = { leaseId, accountId, pool, model, caller, takenAtMs, seenAtMs: this.nowMs() };
     this.#leases.set(leaseId, lease);
     this.#count(lease, 1);
   }
@@ -189,7 +190,7 @@ export class MemoryPoolStore implements PoolStore {
   }
 
   #expireLeases(leaseTtlMs: number): void {
-    const expiredMs = this.#clock.nowMs() - leaseTtlMs;
+    const expiredMs = this.nowMs() - leaseTtlMs;
     for (const lease of this.#leases.values()) {
       if (lease.seenAtMs > expiredMs) break;
       this.#end(lease);

@@ -1,4 +1,3 @@
-import type { Clock } from '@gateway/time';
 import type { ModelReport } from '../catalog/list-models.ts';
 import type { AccountHealth } from '../health/account-health.ts';
 import type { AccountView } from '../health/eligibility.ts';
@@ -9,8 +8,8 @@ import type { PoolHealth } from '../health/pool-health.ts';
  * can't be reached.
  */
 export interface PoolStore extends AsyncDisposable {
-  /** The clock by which its users count. Default: the machine's. */
-  readonly clock?: Clock;
+  /** The time of what replicas share: expiries, starts, pauses. */
+  nowMs(): number;
   /**
    * What a request must know about a pool: the results of `readAccounts`, `readPool`,
    * `boundAccount` and `shareOf`.
@@ -62,6 +61,12 @@ export interface PoolStore extends AsyncDisposable {
    */
   saveModelReport(report: ModelReport): Promise<void>;
   readModelReports(pools: readonly string[]): Promise<readonly ModelReport[]>;
+}
+
+/** A store that replicas share. */
+export interface SharedPoolStore extends PoolStore {
+  /** False while its time is only that of this machine. */
+  readonly isTimeKnown: boolean;
 }
 
 /**

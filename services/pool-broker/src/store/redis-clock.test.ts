@@ -1,4 +1,4 @@
-import { ManualClock, monotonicMs } from '@gateway/time';
+import { monotonicMs } from '@gateway/time';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { RedisClock } from './redis-clock.ts';
@@ -33,8 +33,8 @@ const skewMs = fc.integer({ min: -dayMs, max: dayMs });
 describe("Redis' clock in a broker", () => {
   it("is the machine's until Redis has answered", async () => {
     const redis = Object.assign(redisOf(), { isAway: true });
-    const machine = new ManualClock(5_000);
-    const clock = new RedisClock(redis.ask, machine);
+    vi.setSystemTime(5_000);
+    const clock = new RedisClock(redis.ask);
     await expect(clock.update()).rejects.toThrow('no answer');
     expect([clock.isKnown, clock.nowMs()]).toEqual([false, 5_000]);
   });
@@ -44,7 +44,8 @@ describe("Redis' clock in a broker", () => {
     await fc.assert(
       fc.asyncProperty(skewMs, trips, async (machineMs, asked) => {
         const redis = redisOf();
-        const clock = new RedisClock(redis.ask, new ManualClock(redis.nowMs() + machineMs));
+        vi.setSystemTime(redis.nowMs() + machineMs);
+        const clock = new RedisClock(redis.ask);
         let quickestMs = Number.POSITIVE_INFINITY;
         let slowestMs = 0;
         let beforeMs = 0;

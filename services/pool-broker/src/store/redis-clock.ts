@@ -1,34 +1,27 @@
-import { type Clock, monotonicMs, sleep, systemClock } from '@gateway/time';
-
-/** The clock by which replicas count what they share. */
-export interface SharedClock extends Clock {
-  /** False while it is only the clock of this machine. */
-  readonly isKnown?: boolean;
-}
+import { epochMs, monotonicMs, sleep } from '@gateway/time';
 
 /**
  * The time of Redis, by which all replicas count what they share: their machines' clocks differ.
  * Between answers, and while Redis is away, the monotonic clock of this process carries it on.
  */
-export class RedisClock implements SharedClock {
+export class RedisClock {
   readonly #ask: () => Promise<number>;
-  readonly #ofMachine: Clock;
   /** How far Redis' clock is ahead of the monotonic clock. Undefined before the first answer. */
   #aheadMs: number | undefined;
   #latestMs = Number.NEGATIVE_INFINITY;
 
   /** @param ask returns the epoch milliseconds of Redis */
-  constructor(ask: () => Promise<number>, ofMachine: Clock = systemClock) {
+  constructor(ask: () => Promise<number>) {
     this.#ask = ask;
-    this.#ofMachine = ofMachine;
   }
 
+  /** False while it is only the clock of this machine. */
   get isKnown(): boolean {
     return this.#aheadMs !== undefined;
   }
 
   nowMs(): number {
-    if (this.#aheadMs === undefined) return this.#ofMachine.nowMs();
+    if (this.#aheadMs === undefined) return epochMs();
     const nowMs = Math.floor(monotonicMs() + this.#aheadMs);
     // A correction makes time wait. Only a clock of Redis that was set back turns it back.
     const isCorrected = nowMs < this.#latestMs && this.#latestMs - nowMs < largestCorrectionMs;

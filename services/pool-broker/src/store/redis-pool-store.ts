@@ -8,20 +8,15 @@ import {
   within,
 } from '@gateway/redis';
 import type { Metrics } from '@gateway/telemetry';
-import type { Clock } from '@gateway/time';
 import type { z } from 'zod';
 import { type ModelReport, modelReportSchema } from '../catalog/list-models.ts';
 import { type AccountHealth, accountHealthSchema, healthForgottenAtMs, healthy } from '../health/account-health.ts';
 import { forgottenIncidentAtMs, noIncidents, type PoolHealth, poolHealthSchema } from '../health/pool-health.ts';
-import { maxCallers, type PoolRequest, type PoolStore, readApart } from './pool-store.ts';
-import { RedisClock, type SharedClock } from './redis-clock.ts';
+import { maxCallers, type PoolRequest, readApart, type SharedPoolStore } from './pool-store.ts';
+import { RedisClock } from './redis-clock.ts';
 
 export interface RedisPoolStoreOptions extends Pick<RedisOptions, 'settings' | 'onFault'> {
   readonly metrics: Metrics;
-  /** For tests only: replaces Redis' clock. */
-  readonly clock?: Clock;
-  /** For tests only: the clock of the machine, which counts until Redis has answered. */
-  readonly machineClock?: Clock;
   /** Prefix of every key, so that suites can share a server. Default "pool:". */
   readonly keyPrefix?: string;
 }
@@ -31,16 +26,13 @@ export interface RedisPoolStoreOptions extends Pick<RedisOptions, 'settings' | '
  * sorted sets, scored by time. It opens whether or not Redis is reachable; during an outage calls
  * reject.
  */
-export async function openRedisPoolStore(
-  options: RedisPoolStoreOptions,
-): Promise<PoolStore & { readonly clock: SharedClock }> {
+export async function openRedisPoolStore(options: RedisPoolStoreOptions): Promise<SharedPoolStore> {
   const { metrics, keyPrefix } = options;
   const redis = openRedis({ ...options, isRepeatable: false });
   const measured = redisOperations(metrics);
   const keys = keysWith(keyPrefix ?? 'pool:');
   const closed = new AbortController();
-  const redisClock = new RedisClock(askTime, options.machineClock);
-  const clock: SharedClock = options.clock ?? redisClock;
+  const clock = new RedisClock(askTime);
   /** The last change of each value in this process. */
   const changes = new Map<string, Promise<unknown>>();
 
@@ -54,8 +46,8 @@ export async function openRedisPoolStore(
 
   /** What is timed by the machine's clock must not reach the other replicas. */
   async function operation<T>(name: string, call: () => Promise<T>): Promise<T> {
-    if (clock !== redisClock || redisClock.isKnown) return measured(name, call);
-    await redisClock.update();
+    if (clock.isKnown) return measured(name, call);
+    await clock.update();
     throw new Error('The time of Redis was unknown until now.');
   }
 
@@ -96,13 +88,14 @@ export async function openRedisPoolStore(
   }
 
   await measured('connect', () => within(connectTimeoutMs, redis.connect())).catch(() => undefined);
-  if (clock === redisClock) {
-    redis.on('ready', () => redisClock.update().catch(() => undefined));
-    await within(connectTimeoutMs, redisClock.update()).catch(() => undefined);
-    void redisClock.follow(closed.signal);
-  }
-  const store: PoolStore & { readonly clock: SharedClock } = {
-    clock,
+  redis.on('ready', () => clock.update().catch(() => undefined));
+  await within(connectTimeoutMs, clock.update()).catch(() => undefined);
+  void clock.follow(closed.signal);
+  const store: SharedPoolStore = {
+    nowMs: () => clock.nowMs(),
+    get isTimeKnown() {
+      return clock.isKnown;
+    },
     readPoolView: (question) => readApart(store, question),
 
     /** Uses one script per pool. */

@@ -2,8 +2,8 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { AttemptResult, type Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import { directClient } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
-import { ManualClock } from '@gateway/time';
-import { describe, expect, it } from 'vitest';
+import { ManualTime } from '@gateway/time/simulated';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { gatewayWith, sampleAccount } from '../../src/__fixtures__/sample-gateway.ts';
 import { createPoolBrokerService } from '../../src/service.ts';
 import { MemoryPoolStore } from '../../src/store/memory-pool-store.ts';
@@ -22,12 +22,13 @@ class CountingStore extends MemoryPoolStore {
 type Options = NonNullable<Parameters<typeof sampleAccount>[2]>;
 
 function poolOf(count: number, optionsOf: (n: number) => Options = () => ({})) {
-  const clock = new ManualClock(Date.parse('2026-11-20T12:00:00Z'));
-  const store = new CountingStore(clock);
+  const time = new ManualTime(Date.parse('2026-11-20T12:00:00Z'));
+  onTestFinished(() => time[Symbol.dispose]());
+  const store = new CountingStore();
   const names = Array.from({ length: count }, (_, n) => `a${n}`);
   const gateway = gatewayWith(names.map((name, n) => sampleAccount('responses', name, optionsOf(n))));
   const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
-  const parts = { store, clock, random: randomNumbers(7) };
+  const parts = { store, random: randomNumbers(7) };
   const pools = directClient(createPoolBrokerService({ gateway }, runtime, parts).routes[0]);
   const acquire = async (options: { affinityKey?: string; caller?: string } = {}) => {
     const { result } = await pools.acquire({ model: 'gateway/sterk', ...options });
@@ -38,7 +39,7 @@ function poolOf(count: number, optionsOf: (n: number) => Options = () => ({})) {
     return result.case === 'lease' ? result.value : expect.fail(`no lease but ${result.case}`);
   };
   const end = (lease: Lease, result: AttemptResult, untilMs?: number) => {
-    const retryAfterMs = untilMs === undefined ? undefined : untilMs - clock.nowMs();
+    const retryAfterMs = untilMs === undefined ? undefined : untilMs - time.nowMs;
     return pools.report({ attempt: { lease, report: { result, retryAfterMs } } });
   };
   /**
@@ -48,7 +49,7 @@ function poolOf(count: number, optionsOf: (n: number) => Options = () => ({})) {
   const looksPerRequest = async (requests: number, optionsOfRequest: (n: number) => object = () => ({})) => {
     const before = store.looks;
     for (let n = 0; n < requests; n++) {
-      clock.advanceMs(5);
+      time.advanceMs(5);
       await end(await leased(optionsOfRequest(n)), AttemptResult.SUCCEEDED);
     }
     return (store.looks - before) / requests;
@@ -58,11 +59,11 @@ function poolOf(count: number, optionsOf: (n: number) => Options = () => ({})) {
     const lease = await leased();
     for (const [n, name] of names.slice(0, count - last).entries()) {
       const fields = { leaseId: `gone ${n}`, accountId: `responses/${name}` };
-      await end({ ...lease, ...fields }, AttemptResult.RATE_LIMITED, clock.nowMs() + 3_600_000);
+      await end({ ...lease, ...fields }, AttemptResult.RATE_LIMITED, time.nowMs + 3_600_000);
     }
     await end(lease, AttemptResult.SUCCEEDED);
   };
-  return { clock, store, names, acquire, leased, end, looksPerRequest, limitAllBut };
+  return { time, store, names, acquire, leased, end, looksPerRequest, limitAllBut };
 }
 
 describe('a pool of a thousand accounts', () => {
@@ -82,7 +83,7 @@ describe('a pool of a thousand accounts', () => {
     await pool.looksPerRequest(400);
     // Each limited account is examined once a second, which is once in two hundred requests.
     expect(await pool.looksPerRequest(1_000)).toBeLessThan(9 + 1_000 / 200);
-    pool.clock.advanceMs(3_600_000);
+    pool.time.advanceMs(3_600_000);
     await pool.looksPerRequest(400);
     expect(await pool.looksPerRequest(200)).toBeLessThanOrEqual(9);
   });
@@ -95,10 +96,10 @@ describe('a pool of a thousand accounts', () => {
     // The account is only busy: a place may be free at any time.
     const busy = await pool.acquire();
     expect(busy.case === 'exhausted' && busy.value.retryAt).toBeUndefined();
-    const untilMs = pool.clock.nowMs() + 60_000;
+    const untilMs = pool.time.nowMs + 60_000;
     await pool.end(lease, AttemptResult.RATE_LIMITED, untilMs);
     expect(await pool.acquire()).toMatchObject({ case: 'exhausted', value: { retryAt: timestampFromMs(untilMs) } });
-    pool.clock.setMs(untilMs);
+    pool.time.setMs(untilMs);
     expect((await pool.leased()).accountId).toBe('responses/a999');
   });
 

@@ -1,8 +1,7 @@
 import { AccountProblem, AccountUse, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { directClient } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
-import { ManualClock } from '@gateway/time';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { gatewayWith, sampleAccount, sampleSettings } from '../../src/__fixtures__/sample-gateway.ts';
 import { createPoolBrokerService } from '../../src/service.ts';
 import { MemoryPoolStore } from '../../src/store/memory-pool-store.ts';
@@ -38,8 +37,8 @@ function lagAfter(skipReason: SimulatedAccount['lastFault']): number {
 }
 
 function worldOf(seed: number, days: number) {
-  const clock = new ManualClock(startMs);
-  const time = new VirtualTime(clock);
+  const time = new VirtualTime(startMs);
+  onTestFinished(() => time[Symbol.dispose]());
   const random = randomNumbers(seed);
   const names = Array.from({ length: 50 }, (_, n) => `account-${n}`);
   const accounts = new Map(
@@ -56,7 +55,7 @@ function worldOf(seed: number, days: number) {
   const service = createPoolBrokerService(
     { gateway },
     { logger: createLogger('test', 'silent'), metrics: new Metrics() },
-    { store: new MemoryPoolStore(clock), clock, random: randomNumbers(seed + 1) },
+    { store: new MemoryPoolStore(), random: randomNumbers(seed + 1) },
   );
   const report = new SimulationReport(time, accounts, lagAfter);
   const [pools, operator] = [directClient(service.routes[0]), directClient(service.routes[1])];

@@ -3,8 +3,8 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { AttemptResult, type AttemptSchema } from '@gateway/proto/pool/v1/account_pb.js';
 import { directClient } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
-import { ManualClock } from '@gateway/time';
-import { describe, expect, it } from 'vitest';
+import { ManualTime } from '@gateway/time/simulated';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { gatewayWith, sampleAccount } from '../../src/__fixtures__/sample-gateway.ts';
 import { createPoolBrokerService } from '../../src/service.ts';
 import { MemoryPoolStore } from '../../src/store/memory-pool-store.ts';
@@ -16,12 +16,13 @@ const accountCount = 20;
 
 /** Two replicas of the broker on one store, which are asked in turn. */
 function poolOf() {
-  const clock = new ManualClock(startMs);
-  const store = new MemoryPoolStore(clock);
+  const time = new ManualTime(startMs);
+  onTestFinished(() => time[Symbol.dispose]());
+  const store = new MemoryPoolStore();
   const gateway = gatewayWith(Array.from({ length: accountCount }, (_, n) => sampleAccount('responses', `a${n}`)));
   const replicas = [1, 2].map((seed) => {
     const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
-    const service = createPoolBrokerService({ gateway }, runtime, { store, clock, random: randomNumbers(seed) });
+    const service = createPoolBrokerService({ gateway }, runtime, { store, random: randomNumbers(seed) });
     return directClient(service.routes[0]);
   });
   let asked = 0;
@@ -36,11 +37,11 @@ function poolOf() {
       const { result } = await pools.acquire({ model: 'gateway/sterk', affinityKey, attempts });
       const lease = result.case === 'lease' ? result.value : expect.fail(`no lease but ${result.case}`);
       if (!limitedAt.includes(lease.accountId)) {
-        clock.advanceMs(20);
+        time.advanceMs(20);
         await pools.report({ attempt: { lease, report: { result: AttemptResult.SUCCEEDED } }, affinityKey });
         return lease.accountId;
       }
-      const retryAt = timestampFromMs(clock.nowMs() + 300_000);
+      const retryAt = timestampFromMs(time.nowMs + 300_000);
       attempts.push({ lease, report: { result: AttemptResult.RATE_LIMITED, retryAt } });
     }
   };
@@ -49,7 +50,7 @@ function poolOf() {
     for (const session of sessions) places.set(session, await serve(session, limitedAt));
     return places;
   };
-  return { clock, serveAll };
+  return { time, serveAll };
 }
 
 /**
@@ -63,7 +64,7 @@ function chiSquare(counts: readonly number[]): number {
 
 describe('a thousand sessions over twenty accounts', () => {
   it('spread evenly, stay put while their account serves, and move once when it is limited', async () => {
-    const { clock, serveAll } = poolOf();
+    const { time, serveAll } = poolOf();
     const first = await serveAll();
     const counts = Map.groupBy(first.values(), (accountId) => accountId);
     expect(counts.size).toBe(accountCount);
@@ -79,7 +80,7 @@ describe('a thousand sessions over twenty accounts', () => {
     expect(new Set(movers.map((session) => moved.get(session))).size).toBeGreaterThan(10);
 
     expect(await serveAll()).toEqual(moved);
-    clock.advanceMs(300_000);
+    time.advanceMs(300_000);
     expect(await serveAll()).toEqual(moved);
     process.stdout.write(
       `\n  ${sessions.length} sessions: chi-square ${spread.toFixed(1)}; ${movers.length} moved, once each\n\n`,

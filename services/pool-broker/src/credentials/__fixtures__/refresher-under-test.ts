@@ -1,7 +1,8 @@
 import { EventEmitter } from 'node:events';
 import { type OAuthCredential, Secret } from '@gateway/config';
-import { ManualClock } from '@gateway/time';
-import { expect } from 'vitest';
+import { epochMs } from '@gateway/time';
+import { ManualTime } from '@gateway/time/simulated';
+import { expect, onTestFinished } from 'vitest';
 import type { CredentialEvents } from '../../metrics.ts';
 import { type GrantStore, memoryGrants, type OAuthAccount } from '../grants.ts';
 import type { TokenAnswer } from '../token-endpoint.ts';
@@ -26,10 +27,11 @@ export function tokensNumbered(n: number, expiresAtMs = 3_600_000): TokenAnswer 
 }
 
 /**
- * The parts that several refreshers share: a store, a clock, and an endpoint with scripted answers.
+ * The parts that several refreshers share: a store, the time and an endpoint with scripted answers.
  */
 export function worldOf(answers: ScriptedAnswer[], store: GrantStore = memoryGrants()) {
-  const clock = new ManualClock(0);
+  const time = new ManualTime(0);
+  onTestFinished(() => time[Symbol.dispose]());
   const asked: string[] = [];
   const reported: string[] = [];
   const stop = new AbortController();
@@ -43,8 +45,8 @@ export function worldOf(answers: ScriptedAnswer[], store: GrantStore = memoryGra
     notRead: () => undefined,
   };
   const context: RefreshContext = {
+    store: { nowMs: epochMs },
     grants: store,
-    clock,
     events,
     random: () => 0,
     refreshAheadMs: 300_000,
@@ -59,5 +61,5 @@ export function worldOf(answers: ScriptedAnswer[], store: GrantStore = memoryGra
   };
   const refresher = (account = sampleOAuthAccount, more: Partial<RefreshContext> = {}) =>
     new TokenRefresher(account, { ...context, ...more });
-  return { clock, store, asked, reported, context, refresher, stop };
+  return { time, store, asked, reported, context, refresher, stop };
 }

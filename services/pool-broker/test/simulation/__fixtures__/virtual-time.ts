@@ -1,4 +1,4 @@
-import type { ManualClock } from '@gateway/time';
+import { ManualTime } from '@gateway/time/simulated';
 
 type Work = () => Promise<void>;
 
@@ -8,20 +8,11 @@ interface Appointment {
   readonly work: Work;
 }
 
-/** Runs work at scheduled times on a clock that jumps from one appointment to the next. */
-export class VirtualTime {
-  readonly clock: ManualClock;
+/** Runs work at scheduled times, and jumps from one appointment to the next. */
+export class VirtualTime extends ManualTime {
   /** A binary heap with the next appointment first. */
   readonly #heap: Appointment[] = [];
   #made = 0;
-
-  constructor(clock: ManualClock) {
-    this.clock = clock;
-  }
-
-  get nowMs(): number {
-    return this.clock.nowMs();
-  }
 
   at(atMs: number, work: Work): void {
     this.#heap.push({ atMs: Math.max(atMs, this.nowMs), order: this.#made++, work });
@@ -35,7 +26,7 @@ export class VirtualTime {
   /** Runs until no appointment is left. */
   async run(): Promise<void> {
     for (let next = this.#take(); next !== undefined; next = this.#take()) {
-      this.clock.setMs(next.atMs);
+      this.setMs(next.atMs);
       await next.work();
     }
   }
