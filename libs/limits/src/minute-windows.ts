@@ -41,7 +41,7 @@ export class MinuteWindows {
     return this.#windows.size;
   }
 
-  /** The window of a key, without expired entries, and its time. A decision reads the clock once. */
+  /** The window of a key, without expired entries, and its time. A decision has one instant. */
   open(key: LimitedKey, clockMs: number): { readonly window: MinuteWindow; readonly nowMs: number } {
     const window = this.#windows.get(nameOf(key)) ?? new MinuteWindow();
     return { window, nowMs: this.#change(window, () => window.advance(clockMs)) };

@@ -39,7 +39,7 @@ export class ManualTime implements Disposable {
     this.#nowMs = nowMs;
   }
 
-  /** Runs this, and what it starts, on a machine whose clock is ahead. A negative number: behind. */
+  /** Runs this, and what it starts, on a machine whose clock is ahead (or behind, if negative). */
   ahead<T>(aheadMs: number, run: () => T): T {
     return this.#aheadMs.run(aheadMs, run);
   }
