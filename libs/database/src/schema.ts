@@ -3,8 +3,6 @@ import type { DeviceGrantsTable, PeopleTable, PersonGrantsTable, PersonSessionsT
 import type {
   DeadLettersTable,
   RequestLogTable,
-  UsageDailyByAccountTable,
-  UsageDailyByGroupTable,
   UsageDailyTable,
   UsageEventsTable,
   UsageRetentionTable,
@@ -27,8 +25,6 @@ export interface Database {
   readonly sequences: SequencesTable;
   readonly usage_events: UsageEventsTable;
   readonly usage_daily: UsageDailyTable;
-  readonly usage_daily_by_account: UsageDailyByAccountTable;
-  readonly usage_daily_by_group: UsageDailyByGroupTable;
   readonly request_log: RequestLogTable;
   readonly usage_retention: UsageRetentionTable;
   readonly dead_letters: DeadLettersTable;

@@ -51,14 +51,16 @@ export interface UsageEventsTable {
 }
 
 /**
- * Sums over `usage_events` per token, local day, provider and model. They change only in the
- * transaction that adds the events. Kept forever.
+ * Sums over `usage_events` per token, local day, provider, model, account and group. They change
+ * only in the transaction that adds the events. Kept forever.
  */
 export interface UsageDailyTable
   extends Pick<
     UsageEventsTable,
-    'token_id' | 'local_day' | 'provider' | 'model' | 'input_tokens' | 'cached_tokens' | 'output_tokens'
+    'token_id' | 'local_day' | 'provider' | 'model' | 'group_id' | 'input_tokens' | 'cached_tokens' | 'output_tokens'
   > {
+  /** Empty if it is unknown: an older release wrote it, or no account answered. */
+  readonly account_id: Generated<string>;
   /** Requests whose row names a provider, without those that are lost and attempts given up. */
   readonly requests: number;
   readonly cache_write_5m_tokens: Generated<number>;
@@ -74,22 +76,6 @@ export interface UsageDailyTable
   /** What of these events had no price. */
   readonly unpriced_tokens: Generated<number>;
   readonly unpriced_calls: Generated<number>;
-}
-
-/**
- * The part of `usage_daily` with a known account, per account. The remainder of a row there belongs
- * to no known account, because an older release wrote it. Changed in the same transactions. Kept
- * forever.
- */
-export interface UsageDailyByAccountTable extends UsageDailyTable {
-  /** "<pool>/<name>". Never empty. */
-  readonly account_id: string;
-}
-
-/** The part of `usage_daily` that belongs to a group. Changed in the same transactions. */
-export interface UsageDailyByGroupTable extends UsageDailyTable {
-  /** Never empty. */
-  readonly group_id: string;
 }
 
 /**

@@ -79,9 +79,12 @@ describe('migrations since the first release', () => {
   const first = readFileSync(join(fixtures, releases[0] ?? '', 'sqlite.sql'), 'utf8');
   const sourceOf = (name: string) => readFileSync(join(import.meta.dirname, `../src/migrations/${name}.ts`), 'utf8');
 
-  it('only add: none takes away what the release before it works with', () => {
+  it('only add, except for one that the changelog names: ingest waits for its own release', () => {
     const later = Object.keys(migrations).filter((name) => !first.includes(`'${name}'`));
-    expect(later.flatMap((name) => breaking(sourceOf(name)).map((statement) => `${name}: ${statement}`))).toEqual([]);
+    expect(later.flatMap((name) => breaking(sourceOf(name)).map((statement) => `${name}: ${statement}`))).toEqual([
+      '20261129010000-one-daily-sum: alter table usage_daily rename',
+      '20261129010000-one-daily-sum: drop table',
+    ]);
   });
 
   it('would be found out: the one that did it before the first release is', () => {

@@ -219,7 +219,6 @@ describe('the consumer of the usage stream', () => {
       await world.database.deleteFrom('usage_events').where('request_id', '=', requestId).execute();
     }
     await world.database.deleteFrom('usage_daily').execute();
-    await world.database.deleteFrom('usage_daily_by_account').execute();
     await sumDaysAgain(world.database);
     await world.deleteConsumer();
     await world.ledgerHolds(sent);

@@ -46,7 +46,8 @@ export async function ledgerTotals(database: GatewayDatabase) {
            cast(coalesce(sum(output_tokens), 0) as bigint) as output
     from usage_daily`.execute(database);
   const byAccount = await database
-    .selectFrom('usage_daily_by_account')
+    .selectFrom('usage_daily')
+    .where('account_id', '<>', '')
     .select([
       'account_id',
       sql<number>`cast(sum(requests) as bigint)`.as('requests'),

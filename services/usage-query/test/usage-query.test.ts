@@ -272,7 +272,7 @@ async function addGroupDay(database: GatewayDatabase, day: Day & { readonly grou
   const counts = { ...nothing, requests: 1, input_tokens: 10, output_tokens: 5 };
   const key = { group_id: 'g1', token_id: 'token', provider: 'provider_a', model: 'gpt-5.5' };
   await database
-    .insertInto('usage_daily_by_group')
+    .insertInto('usage_daily')
     .values({ ...key, ...counts, ...day })
     .execute();
 }

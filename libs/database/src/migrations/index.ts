@@ -20,11 +20,13 @@ import * as pricedParts from './20261128120000-priced-parts.ts';
 import * as peopleWhoLeave from './20261128210000-people-who-leave.ts';
 import * as grantNetworks from './20261128214500-grant-networks.ts';
 import * as unpricedModels from './20261128220000-unpriced-models.ts';
+import * as oneDailySum from './20261129010000-one-daily-sum.ts';
 
 /**
  * All migrations by name; the leading timestamp determines their order. A migration that has run
  * anywhere never changes: a new one follows it. Each migration must keep the previous release
- * working, because both releases run side by side during an upgrade.
+ * working, because both releases run side by side during an upgrade; docs/operate/stopping.md names
+ * the exception.
  */
 export const migrations: Readonly<Record<string, Migration>> = {
   '20261120090000-tokens': tokens,
@@ -48,4 +50,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '20261128210000-people-who-leave': peopleWhoLeave,
   '20261128214500-grant-networks': grantNetworks,
   '20261128220000-unpriced-models': unpricedModels,
+  '20261129010000-one-daily-sum': oneDailySum,
 };

@@ -10,10 +10,7 @@ import type { Selectable } from 'kysely';
 /** One request in the ledger. */
 export type LedgerEntry = Selectable<UsageEventsTable>;
 
-/**
- * A row of the daily sums, or an increment for it. It belongs to an account or to a group; if both
- * are empty, it is the sum over all of them, including the unknown account and no group.
- */
+/** A row of the daily sums, or an increment for it. */
 export interface DailySum extends UsageSums {
   readonly token_id: string;
   readonly local_day: string;
@@ -73,16 +70,7 @@ export function readEvent(event: UsageRecorded): LedgerEntry | string {
  * provider, whatever its ending, but not if it is lost.
  */
 export function dailySums(entries: readonly LedgerEntry[]): readonly DailySum[] {
-  return addUp(withTotals(entries.map(sumOfOne)));
-}
-
-/** Sums by account and group become the sums over everything, per account, and per group. */
-export function withTotals(sums: readonly DailySum[]): readonly DailySum[] {
-  return sums.flatMap((sum) => [
-    { ...sum, account_id: '', group_id: '' },
-    ...(sum.account_id === '' ? [] : [{ ...sum, group_id: '' }]),
-    ...(sum.group_id === '' ? [] : [{ ...sum, account_id: '' }]),
-  ]);
+  return addUp(entries.map(sumOfOne));
 }
 
 /**

@@ -1,6 +1,6 @@
 import { type Database, type EventDays, firstKeptDay } from '@gateway/database';
 import { type Kysely, sql, type Transaction } from 'kysely';
-import { addUp, type DailySum, keyOf, plus, withTotals } from '../recording/ledger-entry.ts';
+import { addUp, type DailySum, keyOf, plus } from '../recording/ledger-entry.ts';
 import { addSums } from './usage-ledger.ts';
 
 /** The maximum number of events that one statement counts, so that none takes long. */
@@ -21,24 +21,14 @@ export async function checkDay(
   return await days.withLock({
     read: async (snapshot) => {
       if (localDay < (await firstKeptDay(snapshot))) return undefined;
-      return differencesOf(await recordedSums(snapshot, localDay), await countedSums(snapshot, localDay, atATime));
+      const recorded = await snapshot.selectFrom('usage_daily').selectAll().where('local_day', '=', localDay).execute();
+      return differencesOf(recorded, await countedSums(snapshot, localDay, atATime));
     },
     change: async (transaction, differences = []) => {
       const missing = differences.map((difference) => difference.missing);
       if (repair) await addSums(transaction, missing);
     },
   });
-}
-
-async function recordedSums(snapshot: Transaction<Database>, localDay: string): Promise<readonly DailySum[]> {
-  const totals = snapshot.selectFrom('usage_daily').selectAll().where('local_day', '=', localDay);
-  const ofAccounts = snapshot.selectFrom('usage_daily_by_account').selectAll().where('local_day', '=', localDay);
-  const ofGroups = snapshot.selectFrom('usage_daily_by_group').selectAll().where('local_day', '=', localDay);
-  const none = { account_id: '', group_id: '' };
-  return [...(await totals.execute()), ...(await ofAccounts.execute()), ...(await ofGroups.execute())].map((sum) => ({
-    ...none,
-    ...sum,
-  }));
 }
 
 /** Counts in slices, in the order in which the events are stored. */
@@ -58,7 +48,7 @@ async function countedSums(snapshot: Transaction<Database>, localDay: string, at
     slices.push(await sumsOfSlice(snapshot, localDay, after, endOfSlice?.request_id));
     after = endOfSlice?.request_id;
   }
-  return addUp(withTotals(slices.flat()));
+  return addUp(slices.flat());
 }
 
 /**

@@ -53,9 +53,8 @@ describe('storing in SQLite', () => {
     await using opened = await openTestSqlite();
     const { database } = opened;
     await recordInSqlite(database, [entry], [log]);
-    const storedIn = (
-      table: 'usage_events' | 'request_log' | 'usage_daily' | 'usage_daily_by_account' | 'usage_daily_by_group',
-    ) => database.selectFrom(table).selectAll().execute();
+    const storedIn = (table: 'usage_events' | 'request_log' | 'usage_daily') =>
+      database.selectFrom(table).selectAll().execute();
 
     expect(await storedIn('usage_events')).toEqual([entry]);
     expect(await storedIn('request_log')).toEqual([log]);
@@ -66,10 +65,8 @@ describe('storing in SQLite', () => {
     const costed = Object.fromEntries(counts.map(([column, count]) => [`costed_${column}`, count]));
     const unpriced = { unpriced_tokens: 10, unpriced_calls: 11 };
     const sums = { requests: 1, ...tokens, ...writes, cost_micros: 9, ...costed, ...unpriced };
-    const total = { token_id, local_day, provider, model, ...sums };
-    expect(await storedIn('usage_daily')).toEqual([total]);
-    expect(await storedIn('usage_daily_by_account')).toEqual([{ ...total, account_id }]);
-    expect(await storedIn('usage_daily_by_group')).toEqual([{ ...total, group_id }]);
+    const sum = { token_id, local_day, provider, model, account_id, group_id, ...sums };
+    expect(await storedIn('usage_daily')).toEqual([sum]);
   });
 
   it('stores a row once, and adds to the sums only what is new', async () => {
@@ -82,7 +79,7 @@ describe('storing in SQLite', () => {
     expect(first.fresh).toEqual(new Set([entry]));
     expect(second.fresh).toEqual(new Set([other]));
     expect(await database.selectFrom('request_log').select('status').execute()).toEqual([{ status: 200 }]);
-    const sums = await database.selectFrom('usage_daily_by_account').select(['requests', 'input_tokens']).execute();
+    const sums = await database.selectFrom('usage_daily').select(['requests', 'input_tokens']).execute();
     expect(sums).toEqual([{ requests: 2, input_tokens: 4 }]);
   });
 });

@@ -16,17 +16,11 @@ export function recordInSqlite(
     const firstKept = firstKeptDay(sql, 'usage_events');
     const tooOld = new Set(entries.filter(({ local_day }) => local_day < firstKept));
     const fresh = entries.filter((entry) => !tooOld.has(entry) && insertEntry(sql, entry));
-    for (const sum of dailySums(fresh)) additionOf(sum)(sql, sum);
+    for (const sum of dailySums(fresh)) addSum(sql, sum);
     const firstLogged = firstKeptDay(sql, 'request_log');
     for (const log of logs) if (log.local_day >= firstLogged) insertLog(sql, log);
     return { fresh: new Set(fresh), tooOld };
   });
-}
-
-/** A sum with neither an account nor a group is the sum over all of them. */
-function additionOf({ account_id, group_id }: DailySum) {
-  if (group_id !== '') return addSumOfGroup;
-  return account_id === '' ? addTotal : addSumOfAccount;
 }
 
 function firstKeptDay(sql: SQLTagStore, table: TableByDay): string {
@@ -40,38 +34,22 @@ const insertEntry = insertionOf<LedgerEntry>('usage_events', once);
 
 const insertLog = insertionOf<RequestLogTable>('request_log', once);
 
-const addition = `do update set ${summedColumns.map((column) => `${column} = ${column} + excluded.${column}`).join(', ')}`;
-
-const addTotal = insertionOf<DailySum>(
+const addSum = insertionOf<DailySum>(
   'usage_daily',
-  `on conflict (token_id, local_day, provider, model) ${addition}`,
-  ['account_id', 'group_id'],
-);
-
-const addSumOfAccount = insertionOf<DailySum>(
-  'usage_daily_by_account',
-  `on conflict (token_id, local_day, provider, model, account_id) ${addition}`,
-  ['group_id'],
-);
-
-const addSumOfGroup = insertionOf<DailySum>(
-  'usage_daily_by_group',
-  `on conflict (group_id, local_day, token_id, provider, model) ${addition}`,
-  ['account_id'],
+  `on conflict (token_id, local_day, provider, model, account_id, group_id)
+   do update set ${summedColumns.map((column) => `${column} = ${column} + excluded.${column}`).join(', ')}`,
 );
 
 /**
  * Inserts a row; returns false when it already existed and has not changed. All rows of a table
  * have the same columns.
- * @param absent fields of a row for which the table has no column.
  */
 function insertionOf<Row extends Readonly<Record<keyof Row, SQLInputValue>>>(
   table: string,
   onConflict: string,
-  absent: readonly (keyof Row)[] = [],
 ): (sql: SQLTagStore, row: Row) => boolean {
   const prepare = (row: Row) => {
-    const names = (Object.keys(row) as (keyof Row)[]).filter((name) => !absent.includes(name));
+    const names = Object.keys(row) as (keyof Row)[];
     const start = `insert into ${table} (${names.join(', ')}) values (`;
     const parts = [start, ...names.slice(1).map(() => ', '), `) ${onConflict}`];
     return { names, statement: Object.assign(parts, { raw: parts }) };

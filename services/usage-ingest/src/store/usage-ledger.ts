@@ -161,55 +161,29 @@ async function replaceEstimates(transaction: Transaction<Database>, ends: readon
   await addSums(transaction, addUp([...dailySums(stored), ...dailySums(estimates).map(negative)]));
 }
 
-/**
- * Adds to the daily sums: first those over everything, then those per account, then those per
- * group. Rows are sorted by their key, so that two writers can't deadlock.
- */
+/** Adds to the daily sums. They are sorted by their key, so that two writers can't deadlock. */
 export async function addSums(database: Kysely<Database>, sums: readonly DailySum[]): Promise<void> {
-  const totals = sums.filter(({ account_id, group_id }) => account_id === '' && group_id === '');
-  for (const rows of inParts(totals.map(({ account_id: _, group_id: __, ...total }) => total))) {
-    await insertionOf(database, 'usage_daily', rows)
-      .onConflict((conflict) => conflict.columns(keyOfTotals).doUpdateSet(plusExcluded('usage_daily')))
-      .execute();
-  }
-  const ofAccounts = sums.filter(({ account_id }) => account_id !== '').map(({ group_id: _, ...sum }) => sum);
-  for (const rows of inParts(ofAccounts)) {
-    await insertionOf(database, 'usage_daily_by_account', rows)
+  for (let start = 0; start < sums.length; start += sumsAtATime) {
+    await insertionOf(database, 'usage_daily', sums.slice(start, start + sumsAtATime))
       .onConflict((conflict) =>
-        conflict.columns([...keyOfTotals, 'account_id']).doUpdateSet(plusExcluded('usage_daily_by_account')),
-      )
-      .execute();
-  }
-  const ofGroups = sums.filter(({ group_id }) => group_id !== '').map(({ account_id: _, ...sum }) => sum);
-  for (const rows of inParts(ofGroups)) {
-    await insertionOf(database, 'usage_daily_by_group', rows)
-      .onConflict((conflict) =>
-        conflict.columns([...keyOfTotals, 'group_id']).doUpdateSet(plusExcluded('usage_daily_by_group')),
+        conflict
+          .columns(['token_id', 'local_day', 'provider', 'model', 'account_id', 'group_id'])
+          .doUpdateSet(plusExcluded),
       )
       .execute();
   }
 }
 
 /** SQLite takes 32,766 parameters in a statement, and a repair may concern any number of rows. */
-function inParts<T>(rows: readonly T[]): readonly (readonly T[])[] {
-  const count = Math.ceil(rows.length / rowsAtATime);
-  return Array.from({ length: count }, (_, part) => rows.slice(part * rowsAtATime, (part + 1) * rowsAtATime));
-}
+const sumsAtATime = 1_000;
 
-const rowsAtATime = 1_000;
-
-type SumTable = 'usage_daily' | 'usage_daily_by_account' | 'usage_daily_by_group';
-
-const keyOfTotals = ['token_id', 'local_day', 'provider', 'model'] as const;
-
-/** A row's value plus the value that was to be inserted in its place. */
-function plusExcluded(table: SumTable) {
-  const sums = summedColumns.map((column) => [
+/** A row's values plus those that were to be inserted in its place. */
+const plusExcluded = Object.fromEntries(
+  summedColumns.map((column) => [
     column,
-    sql<number>`${sql.ref(`${table}.${column}`)} + ${sql.ref(`excluded.${column}`)}`,
-  ]);
-  return Object.fromEntries(sums) as Record<SummedColumn, RawBuilder<number>>;
-}
+    sql<number>`${sql.ref(`usage_daily.${column}`)} + ${sql.ref(`excluded.${column}`)}`,
+  ]),
+) as Record<SummedColumn, RawBuilder<number>>;
 
 /**
  * Inserts entries and returns those that did not exist. Every writer inserts in the order of the
@@ -226,7 +200,7 @@ async function insertFresh(transaction: Transaction<Database>, entries: readonly
   return inserted.flatMap(({ request_id }) => firstOfEach.get(request_id) ?? []);
 }
 
-type LedgerTable = SumTable | 'usage_events' | 'request_log';
+type LedgerTable = 'usage_daily' | 'usage_events' | 'request_log';
 
 /**
  * In Postgres the rows are one parameter: thousands of parameters would take longer than storing

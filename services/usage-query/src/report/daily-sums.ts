@@ -18,7 +18,7 @@ export type GroupField = keyof typeof columns;
 export interface SumsQuery {
   readonly first: LocalDay;
   readonly last: LocalDay;
-  /** Empty means all, here and in the four fields below. Accounts and groups can't be combined. */
+  /** Empty means all, here and in the four fields below. */
   readonly tokenId: string;
   readonly tokenIds: readonly string[];
   readonly model: string;
@@ -40,12 +40,11 @@ export interface Sum {
 
 /** Sums over local days, one row for each key, sorted by key; rows of zeros are left out. */
 export async function sumsOfDays(database: GatewayDatabase, query: SumsQuery): Promise<readonly Sum[]> {
-  const { fields, after, limit } = query;
-  const names = sql.join(fields.map((field) => sql.ref(columns[field])));
+  const { fields, limit } = query;
+  const names = namesOf(fields);
   const sums = summedColumns.map((column) => sql`cast(sum(${sql.ref(column)}) as bigint) as ${sql.ref(column)}`);
   const { rows } = await sql<UsageSums & Readonly<Record<(typeof columns)[GroupField], string>>>`
-    select ${names}, ${sql.join(sums)} from (${usageOf(query)}) as usage
-    ${after === undefined ? sql`` : sql`where (${names}) > (${sql.join([...after])})`}
+    select ${names}, ${sql.join(sums)} from usage_daily where ${conditionsOf(query)}
     group by ${names}
     having ${sql.join(
       summedColumns.map((column) => sql`sum(${sql.ref(column)}) <> 0`),
@@ -61,35 +60,18 @@ export function requireLocalDay(field: string, text: string): void {
   throw new GatewayError('invalid_request', `${field} must be a day such as 2026-11-20.`);
 }
 
-/**
- * The rows to add up. The part of the sums over everything that is in no account's sum belongs to
- * no known account, and what is in no group's sum to no group.
- */
-function usageOf({ first, last, tokenId, tokenIds, model, accountId, groupId, fields }: SumsQuery) {
+/** The rows to add up. */
+function conditionsOf({ first, last, tokenId, tokenIds, model, accountId, groupId, fields, after }: SumsQuery) {
   const conditions = [sql`local_day >= ${first} and local_day <= ${last}`];
   if (tokenId !== '') conditions.push(sql`token_id = ${tokenId}`);
   if (tokenIds.length > 0) conditions.push(sql`token_id in (${sql.join([...tokenIds])})`);
   if (model !== '') conditions.push(sql`model = ${model}`);
   if (accountId !== '') conditions.push(sql`account_id = ${accountId}`);
   if (groupId !== '') conditions.push(sql`group_id = ${groupId}`);
-  const from = (table: SumTable, part: PartColumn | undefined, sign: '' | '-' = '') => {
-    const sums = summedColumns.map((column) => sql`${sql.raw(sign)}${sql.ref(column)} as ${sql.ref(column)}`);
-    const parts = partColumns.map((column) =>
-      column === part ? sql.ref(column) : sql`${sql.lit('')} as ${sql.ref(column)}`,
-    );
-    return sql`select token_id, local_day, provider, model, ${sql.join(parts)}, ${sql.join(sums)}
-      from ${sql.table(table)} where ${sql.join(conditions, sql` and `)}`;
-  };
-  if (accountId !== '') return from('usage_daily_by_account', 'account_id');
-  if (groupId !== '') return from('usage_daily_by_group', 'group_id');
-  const part = partColumns.find((column) => fields.some((field) => columns[field] === column));
-  if (part === undefined) return from('usage_daily', undefined);
-  const table = part === 'account_id' ? 'usage_daily_by_account' : 'usage_daily_by_group';
-  return sql.join([from(table, part), from('usage_daily', undefined), from(table, undefined, '-')], sql` union all `);
+  if (after !== undefined) conditions.push(sql`(${namesOf(fields)}) > (${sql.join([...after])})`);
+  return sql.join(conditions, sql` and `);
 }
 
-type SumTable = 'usage_daily' | 'usage_daily_by_account' | 'usage_daily_by_group';
-
-/** Columns by which only a table of its own has sums. */
-const partColumns = ['account_id', 'group_id'] as const;
-type PartColumn = (typeof partColumns)[number];
+function namesOf(fields: readonly GroupField[]) {
+  return sql.join(fields.map((field) => sql.ref(columns[field])));
+}

@@ -33,14 +33,16 @@ export function usageQueryHandlers(parts: UsageQueryParts): Handlers<typeof Usag
       await progress?.untilRecorded(waitMs).catch(onLate);
       const nowMs = epochMs();
       const { first, today } = daysOfPeriods(nowMs);
+      const sums = countedColumns.map((column) => sql<number>`cast(sum(${sql.ref(column)}) as bigint)`.as(column));
       const rows = await database
         .selectFrom('usage_daily')
-        .select(['local_day', 'provider', 'model', ...countedColumns])
+        .select(['local_day', 'provider', 'model', ...sums])
         .where('token_id', '=', tokenId)
         .where('local_day', '>=', first)
         .where('local_day', '<=', today)
-        // A repair may have reduced a row to zeros.
-        .where((row) => row.or(countedColumns.map((column) => row(column, '<>', 0))))
+        .groupBy(['local_day', 'provider', 'model'])
+        // A repair may have reduced rows to zeros.
+        .having(({ eb, fn, or }) => or(countedColumns.map((column) => eb(fn.sum(column), '<>', 0))))
         .execute();
       const days = rows.map((row) => ({ ...row, localDay: row.local_day, totals: countsOf(row) }));
       return usagePeriods(days, nowMs);
@@ -71,7 +73,7 @@ export function usageQueryHandlers(parts: UsageQueryParts): Handlers<typeof Usag
       const days = daysOfIds(requestIds) ?? [];
       const ofIds = days.length === 0 ? sql`1 = 1` : sql`local_day in (${sql.join(days)})`;
       const { sums, included } = await totalWithRequests(database, {
-        sumsOf: sql`usage_daily_by_group where group_id = ${groupId} and ${period}`,
+        sumsOf: sql`usage_daily where group_id = ${groupId} and ${period}`,
         isOfThem: sql`group_id = ${groupId} and ${period} and ${ofIds}`,
         requestIds,
       });
