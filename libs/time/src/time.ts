@@ -25,14 +25,6 @@ export {
   yieldToEventLoop,
 } from './source.ts';
 
-/** The source of the current time, which tests can replace. */
-export interface Clock {
-  /** Epoch milliseconds. */
-  nowMs(): number;
-}
-
-export const systemClock: Clock = { nowMs: epochMs };
-
 /**
  * Whether less than `durationMs` has passed since a time of day. False when that time is in the
  * future, because then the clock was set back: what was known for a while must not be known for
@@ -48,27 +40,6 @@ export function isWithin(durationMs: number, sinceMs: number, nowMs: number): bo
  */
 export function msUntil(atMs: number, nowMs: number = epochMs()): number {
   return Math.min(2 ** 32 - 1, Math.max(0, Math.ceil(atMs - nowMs)));
-}
-
-/** A clock for tests, which moves only when a test moves it. */
-export class ManualClock implements Clock {
-  #nowMs: number;
-
-  constructor(startMs: number) {
-    this.#nowMs = startMs;
-  }
-
-  nowMs(): number {
-    return this.#nowMs;
-  }
-
-  advanceMs(durationMs: number): void {
-    this.#nowMs += durationMs;
-  }
-
-  setMs(nowMs: number): void {
-    this.#nowMs = nowMs;
-  }
 }
 
 /**
