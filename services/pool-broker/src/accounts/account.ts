@@ -3,7 +3,6 @@ import type { AccountConfig, Credential } from '@gateway/config';
 import { revealedJson } from '@gateway/config/encryption';
 import { matchesAnyPattern } from '@gateway/presentation/model-pattern';
 import { LRUCache } from 'lru-cache';
-import type { PoolStore } from '../store/pool-store.ts';
 
 /**
  * An account of a pool, as configured. Its health is stored elsewhere, because it changes and this
@@ -68,10 +67,10 @@ export function hasLabels({ labels }: Pick<Account, 'labels'>, sets: LabelSets):
 /** Removed parts of the configuration, remembered for as long as leases of them may exist. */
 export type Removed<T extends object> = LRUCache<string, T>;
 
-export function noneRemoved<T extends object>(store: Pick<PoolStore, 'nowMs'>): Removed<T> {
+export function noneRemoved<T extends object>(nowMs: () => number): Removed<T> {
   // Bounded by size instead of `max`, because `max` allocates all memory up front.
   const bound = { maxSize: 100_000, sizeCalculation: () => 1 };
-  return new LRUCache({ ...bound, ttlResolution: 0, perf: { now: () => store.nowMs() } });
+  return new LRUCache({ ...bound, ttlResolution: 0, perf: { now: nowMs } });
 }
 
 /** The parts, in the order of their removal. */

@@ -68,7 +68,7 @@ export class Catalog {
   constructor(gateway: GatewayConfig, store: PoolStore) {
     this.#gateway = gateway;
     this.#store = store;
-    this.#removedPools = noneRemoved(store);
+    this.#removedPools = noneRemoved(() => store.nowMs());
     this.configure(gateway);
   }
 

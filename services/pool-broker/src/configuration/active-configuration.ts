@@ -17,7 +17,7 @@ export class ActiveConfiguration {
   constructor(gateway: GatewayConfig, store: PoolStore) {
     this.gateway = gateway;
     this.#store = store;
-    this.#removedAccounts = noneRemoved(store);
+    this.#removedAccounts = noneRemoved(() => store.nowMs());
     this.catalog = new Catalog(gateway, store);
     this.accounts = new Accounts(gateway.accounts, this.#removedAccounts);
   }
