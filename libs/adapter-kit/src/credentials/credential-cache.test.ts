@@ -7,7 +7,7 @@ import {
 } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { directClient, serviceRoute } from '@gateway/rpc';
 import { ManualTime } from '@gateway/time/simulated';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { CredentialCache } from './credential-cache.ts';
 
 let time: ManualTime;
@@ -79,6 +79,23 @@ describe('CredentialCache', () => {
   it('asks once for calls at the same time, once per account', async () => {
     await Promise.all([cache.ofAccount('p/a'), cache.ofAccount('p/a'), cache.ofAccount('p/b')]);
     expect(asked).toEqual(['p/a', 'p/b']);
+  });
+
+  it('keeps an answer that comes too late for its call, and asks no second time meanwhile', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const answer = Promise.withResolvers<void>();
+    beforeAnswer = () => answer.promise;
+    const early = [cache.ofAccount('p/a'), cache.ofAccount('p/a')].map((call) =>
+      expect(call).rejects.toMatchObject({ status: 'deadline_exceeded' }),
+    );
+    await vi.advanceTimersByTimeAsync(6_000);
+    await Promise.all(early);
+    const later = cache.ofAccount('p/a');
+    answer.resolve();
+    expect(await later).toMatchObject({ secretHeader: { authorization: 'Bearer secret-1' } });
+    expect(await cache.ofAccount('p/a')).toBe(await later);
+    expect(asked).toEqual(['p/a']);
   });
 
   it('forgets a secret that was refused, but not the one that replaced it', async () => {

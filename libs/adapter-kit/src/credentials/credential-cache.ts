@@ -1,5 +1,5 @@
 import type { CredentialService, GetCredentialResponse } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
-import type { Client } from '@gateway/rpc';
+import { type Client, UnaryCall } from '@gateway/rpc';
 import { epochMs } from '@gateway/time';
 
 /** An account at a provider: its address and its credential. */
@@ -33,15 +33,16 @@ export class CredentialCache {
   }
 
   /**
-   * The account of a lease. Concurrent calls for one account share a request. Throws what the
-   * service throws.
+   * The account of a lease. Concurrent calls for one account share a request. An answer that comes
+   * too late for them is kept for the next ones. Throws what the service throws.
    */
   async ofAccount(accountId: string): Promise<ProviderAccount> {
     const cached = this.#accounts.get(accountId);
     if (cached !== undefined && epochMs() < cached.cacheableUntilMs) return cached;
-    return this.#underWay.getOrInsertComputed(accountId, () =>
+    const fetching = this.#underWay.getOrInsertComputed(accountId, () =>
       this.#fetch(accountId).finally(() => this.#underWay.delete(accountId)),
     );
+    return new UnaryCall<ProviderAccount>(patience).run(() => fetching);
   }
 
   /** The same with the credential that the account has now, even if an older one may be used. */
@@ -52,7 +53,7 @@ export class CredentialCache {
 
   /** Any usable account of a pool. */
   async ofPool(pool: string): Promise<ProviderAccount> {
-    return this.#ask({ target: { case: 'pool', value: pool } });
+    return new UnaryCall<ProviderAccount>(patience).run(() => this.#ask({ target: { case: 'pool', value: pool } }));
   }
 
   /** Called when the provider refuses this secret: the next call requests another one. */
@@ -92,7 +93,9 @@ export class CredentialCache {
   }
 }
 
-const deadline = { timeoutMs: 5_000 };
+/** How long a call waits for an answer, and how late the answer is still used. */
+const patience = { timeoutMs: 5_000 };
+const deadline = { timeoutMs: 60_000 };
 
 export function sameSecret(a: ProviderAccount, b: ProviderAccount): boolean {
   return JSON.stringify(a.secretHeader) === JSON.stringify(b.secretHeader);
