@@ -1,86 +1,70 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { Agent, type IncomingMessage, request as startRequest } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-
-/** An answer as its client saw it. */
-export interface Answer {
-  /** Stands in the request, so that the provider's record tells which one it was. */
-  readonly marker: string;
-  readonly sentMs: number;
-  readonly receivedMs: number;
-  readonly status: number;
-  readonly retryAfterSeconds: number | undefined;
-  readonly text: string;
-}
+import { fileURLToPath } from 'node:url';
+import type { Answer, Question } from './overload-client.ts';
 
 /** Programs that use all the time that they get, until they are disposed of. */
 export function startBusyLoops(count: number): AsyncDisposable {
-  const loops: readonly ChildProcess[] = Array.from({ length: count }, () =>
-    // The time limit ends a loop whose parent could not.
-    spawn(process.execPath, ['-e', 'const end = Date.now() + 150_000; while (Date.now() < end);'], { stdio: 'ignore' }),
-  );
-  return {
-    async [Symbol.asyncDispose]() {
-      const running = loops.filter(({ exitCode, signalCode }) => exitCode === null && signalCode === null);
-      const ended = running.map((loop) => once(loop, 'exit'));
-      for (const loop of running) loop.kill('SIGKILL');
-      await Promise.all(ended);
-    },
-  };
+  // The time limit ends a loop whose parent could not.
+  const script = 'const end = Date.now() + 150_000; while (Date.now() < end);';
+  const loops = Array.from({ length: count }, () => spawn(process.execPath, ['-e', script], { stdio: 'ignore' }));
+  return { [Symbol.asyncDispose]: () => endAll(loops) };
 }
 
-/** Sends chat completions, each on a connection of its own as clients that just started do. */
-export class ChatClients implements Disposable {
-  readonly #urls: readonly string[];
-  readonly #agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY });
+/**
+ * Sends chat completions from several programs: one alone would get too little of a busy machine to
+ * load the gateway.
+ */
+export class ChatClients implements AsyncDisposable {
+  readonly #url: string;
+  readonly #programs: readonly ChildProcess[];
+  readonly #waiting = new Map<string, (answer: Answer) => void>();
   #sent = 0;
 
-  constructor(urls: readonly string[]) {
-    this.#urls = urls;
+  constructor(baseUrl: string, programs: number) {
+    this.#url = `${baseUrl}/v1/chat/completions`;
+    this.#programs = Array.from({ length: programs }, () => {
+      const program = fork(fileURLToPath(new URL('overload-client.ts', import.meta.url)), { execArgv: [] });
+      return program.on('message', (answer: Answer) => {
+        this.#waiting.get(answer.marker)?.(answer);
+        this.#waiting.delete(answer.marker);
+      });
+    });
   }
 
-  async ask(token: string): Promise<Answer> {
-    const marker = `request-${++this.#sent}-`;
-    const url = `${this.#urls[this.#sent % this.#urls.length]}/v1/chat/completions`;
-    const sentMs = Date.now();
-    const { response, text } = await post(url, token, marker, this.#agent);
-    const { headers, statusCode: status = 0 } = response;
-    const retryAfter = headers['retry-after'];
-    const retryAfterSeconds = retryAfter === undefined ? undefined : Number(retryAfter);
-    return { marker, sentMs, receivedMs: Date.now(), status, retryAfterSeconds, text };
+  /** Resolves when every program sends requests. */
+  async untilReady(): Promise<void> {
+    await Promise.all(this.#programs.map(() => this.ask('none')));
   }
 
-  /** All answers to a client that waits as long as each refusal says. The last is a success. */
-  async obey(token: string, signal: AbortSignal): Promise<readonly Answer[]> {
+  ask(token: string): Promise<Answer> {
+    const question: Question = { url: this.#url, token, marker: `request-${++this.#sent}-` };
+    const answer = Promise.withResolvers<Answer>();
+    this.#waiting.set(question.marker, answer.resolve);
+    this.#programs[this.#sent % this.#programs.length]?.send(question);
+    return answer.promise;
+  }
+
+  /** All answers to a client that waits as long as each refusal says. */
+  async obey(token: string): Promise<readonly Answer[]> {
     const answers: Answer[] = [];
     for (;;) {
       const answer = await this.ask(token);
       answers.push(answer);
       if (answer.retryAfterSeconds === undefined) return answers;
-      await sleep(answer.retryAfterSeconds * 1_000, undefined, { signal });
+      await sleep(answer.retryAfterSeconds * 1_000);
     }
   }
 
-  [Symbol.dispose](): void {
-    this.#agent.destroy();
+  [Symbol.asyncDispose](): Promise<void> {
+    return endAll(this.#programs);
   }
 }
 
-function post(url: string, token: string, marker: string, agent: Agent) {
-  return new Promise<{ readonly response: IncomingMessage; readonly text: string }>((resolve, reject) => {
-    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-    const request = startRequest(url, { method: 'POST', headers, agent }, (response) => {
-      let text = '';
-      response
-        .setEncoding('utf8')
-        .on('data', (piece: string) => {
-          text += piece;
-        })
-        .on('end', () => resolve({ response, text }))
-        .on('error', reject);
-    });
-    request.on('error', reject);
-    request.end(JSON.stringify({ model: 'gateway/sterk', messages: [{ role: 'user', content: marker }] }));
-  });
+async function endAll(programs: readonly ChildProcess[]): Promise<void> {
+  const running = programs.filter(({ exitCode, signalCode }) => exitCode === null && signalCode === null);
+  const ended = running.map((program) => once(program, 'exit'));
+  for (const program of running) program.kill('SIGKILL');
+  await Promise.all(ended);
 }

@@ -27,10 +27,7 @@ export function commandLineSettings({ adminUrl, adminToken }: Pick<Topology, 'ad
   return { GATEWAY_ADMIN_URL: adminUrl, GATEWAY_ADMIN_TOKEN: adminToken };
 }
 
-/**
- * Settings of every topology: deadlines are long enough that a busy machine does not look like an
- * outage.
- */
+/** Settings of every topology. */
 export const suiteSettings: Readonly<Record<string, string>> = {
   // Without receivers, a round is one call.
   ALERT_INTERVAL_SECONDS: '1',
