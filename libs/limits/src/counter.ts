@@ -3,9 +3,9 @@ import { comparedTokens, type LedgerTotal, type ReloadedCounter } from './limit-
 /** A counter of one process: the ledger's total, and what the ledger does not have yet. */
 export class Counter {
   readonly #maxPendingIds: number;
-  /** The part that the ledger has; undefined until its total is loaded. */
+  /** The part that the ledger has; undefined until its total is loaded or raised. */
   #base: number | undefined;
-  /** The latest total of the ledger. It may include requests that are counted as settled. */
+  /** The latest total of the ledger; undefined if the base is what a replica saw. */
   #total: number | undefined;
   /** The part beyond the base. */
   #settled = 0;
@@ -20,13 +20,13 @@ export class Counter {
     return (this.#base ?? 0) + this.#settled;
   }
 
-  /** The last total that was loaded or set: what came after it is not in it. */
-  get known(): number {
-    return this.#base ?? 0;
+  /** The last total that was loaded, set or raised: what came after it is not in it. */
+  get known(): number | undefined {
+    return this.#base;
   }
 
   get isLoaded(): boolean {
-    return this.#base !== undefined;
+    return this.#total !== undefined;
   }
 
   get pendingIds(): readonly string[] {
@@ -44,13 +44,13 @@ export class Counter {
   }
 
   /**
-   * Raises the counter to a total that was known. With `wasLost`, a counter without a total has
-   * lost it, and what was settled since comes on top. Any next total of the ledger counts.
+   * Raises the counter to a total that was known. Pending requests without a total came after it
+   * was lost, and come on top. Any next total of the ledger counts, and is waited for.
    */
-  raise(total: number, wasLost: boolean): void {
-    const isLost = wasLost && this.#base === undefined;
-    if (!isLost && this.used >= total) return;
-    this.#base = isLost ? total : total - this.#settled;
+  raise(total: number): void {
+    if (this.#base !== undefined && this.used >= total) return;
+    const isLost = this.#base === undefined && this.#pending.size > 0;
+    this.#base = isLost ? total : Math.max(0, total - this.#settled);
     this.#total = undefined;
   }
 
@@ -76,7 +76,7 @@ export class Counter {
       return { usedTokensBefore, usedTokensAfter: usedTokens, pendingTokens: this.#settled, unaskedTokens };
     }
     this.#total = totalTokens;
-    if (!this.isLoaded || force || this.#pending.size * 2 <= this.#maxPendingIds) {
+    if (usedTokensBefore === undefined || force || this.#pending.size * 2 <= this.#maxPendingIds) {
       this.#settled = this.#pending.values().reduce(plus, 0);
       this.#base = comparedTokens(usedTokensBefore, totalTokens, this.#settled, unaskedTokens) - this.#settled;
     }

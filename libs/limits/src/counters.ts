@@ -39,11 +39,11 @@ export class Counters {
     return counter;
   }
 
-  /** The totals that were loaded or set last, of these counters or of all. */
+  /** The totals that were loaded, set or raised last, of these counters or of all. */
   known(names: readonly CounterName[] = [...this.#counters.values()].map(({ name }) => name)): readonly KnownTotal[] {
     return names.flatMap((name) => {
-      const counter = this.get(name);
-      return counter?.isLoaded ? [{ counter: name, total: counter.known }] : [];
+      const total = this.get(name)?.known;
+      return total === undefined ? [] : [{ counter: name, total }];
     });
   }
 

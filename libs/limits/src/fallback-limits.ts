@@ -281,6 +281,7 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
     const [askedAtMs, outage] = [epochMs(), this.#outage];
     const place = await this.#heartbeats.beat(() => this.#outage === outage);
     if (place !== undefined && this.#partialReturn?.areAllBack(place, askedAtMs)) this.#partialReturn = undefined;
+    if (place?.isNew) await this.remind();
   }
 
   /** @throws whatever is not an outage. */

@@ -29,7 +29,7 @@ export interface LimitStore extends RemoteLimits {
    * ledger may lag, and answers may arrive out of order.
    */
   reload(counter: CounterName, total: LedgerTotal): Promise<ReloadedCounter>;
-  raise(known: readonly KnownTotal[], wasLost?: boolean): Promise<void>;
+  raise(known: readonly KnownTotal[]): Promise<void>;
   /** The total of a counter that this process saw last. The store itself may have lost it since. */
   knownTotal?(counter: CounterName): number | undefined;
   /** Calls the listener after each settle that was kept in an outage. */
@@ -64,10 +64,10 @@ export interface RemoteLimits {
   heartbeat(beat: Heartbeat): Promise<ReplicaPlace | undefined>;
   /**
    * Raises counters to totals that were known, where they are lower. The next total of the ledger
-   * replaces them, whatever it is. `wasLost`: a counter that lacks its total has lost it, so what
-   * was settled since comes on top.
+   * replaces them, whatever it is, and is waited for. If pending requests have no total below them,
+   * it was lost, and they come on top.
    */
-  raise?(known: readonly KnownTotal[], wasLost?: boolean): Promise<void>;
+  raise?(known: readonly KnownTotal[]): Promise<void>;
   /** Connects, if there is something to connect to. */
   start?(): Promise<void>;
 }

@@ -263,11 +263,11 @@ export class MemoryLimitStore implements LimitStore {
     this.#counters.open(counter).set(total);
   }
 
-  async raise(known: readonly KnownTotal[], wasLost = false): Promise<void> {
-    for (const { counter, total } of known) this.#counters.open(counter).raise(total, wasLost);
+  async raise(known: readonly KnownTotal[]): Promise<void> {
+    for (const { counter, total } of known) this.#counters.open(counter).raise(total);
   }
 
-  /** The totals that were loaded or set last, of these counters or of all. */
+  /** The totals that were loaded, set or raised last, of these counters or of all. */
   knownTotals(counters?: readonly CounterName[]): readonly KnownTotal[] {
     return this.#counters.known(counters);
   }
@@ -323,11 +323,11 @@ export class MemoryLimitStore implements LimitStore {
   /** What replicas that can't be asked may spend of a budget counts as reserved. */
   #budgetOf(counter: CounterName, amountMicros: bigint, asked: Shared & Pick<Subject, 'isLedgerAway'>) {
     const { place, isLedgerAway } = asked;
-    const { used: spentMicros = 0, known = 0, isLoaded = false } = this.#counters.get(counter) ?? {};
-    const leftMicros = Math.max(0, Number(amountMicros) - known);
+    const { used: spentMicros = 0, known } = this.#counters.get(counter) ?? {};
+    const leftMicros = Math.max(0, Number(amountMicros) - (known ?? 0));
     const othersMicros = place === undefined ? 0 : leftMicros - shareOf(leftMicros, place);
     const reservedMicros = othersMicros + this.#reserved.open(counterName(counter)).sum;
-    return { spentMicros, reservedMicros, isUnknown: isLedgerAway && !isLoaded };
+    return { spentMicros, reservedMicros, isUnknown: isLedgerAway && known === undefined };
   }
 
   /** Whether a request was not settled in the last two minutes. Marks it as settled. */

@@ -18,6 +18,8 @@ export interface ReplicaPlace {
   readonly longestSilenceMs?: number;
   /** By the store's clock. */
   readonly answeredAtMs?: number | undefined;
+  /** Whether the store had not heard of the replica, or has forgotten it. */
+  readonly isNew?: boolean;
 }
 
 /** A replica's part of a limit. All parts add up to the limit. */
@@ -103,12 +105,13 @@ export class ReplicaGroups {
   /** Notes that a replica is alive, and returns its place. */
   note(group: string, replicaId: string, nowMs: number, lastAnsweredAtMs?: number): ReplicaPlace {
     const heard = this.#groups.get(group) ?? new Map<string, number>();
+    const isNew = !heard.has(replicaId);
     this.#groups.set(group, heard.set(replicaId, heardOfAtMs(nowMs, lastAnsweredAtMs)));
     // Includes replicas that were heard from before the clock was set back.
     for (const [id, atMs] of heard) if (Math.abs(nowMs - atMs) >= replicaSilenceMs) heard.delete(id);
     const position = [...heard.keys()].filter((id) => id < replicaId).length;
     const longestSilenceMs = Math.max(0, nowMs - Math.min(...heard.values()));
-    return { replicas: heard.size, position, longestSilenceMs, answeredAtMs: nowMs };
+    return { replicas: heard.size, position, longestSilenceMs, answeredAtMs: nowMs, isNew };
   }
 }
 

@@ -348,19 +348,24 @@ describe.each([
       expect(answeredAtMs).toBe(opened.time.nowMs);
       return place;
     };
-    expect(await beat('b')).toEqual({ replicas: 1, position: 0, longestSilenceMs: 0 });
-    expect(await beat('a')).toEqual({ replicas: 2, position: 0, longestSilenceMs: 0 });
+    expect(await beat('b')).toEqual({ replicas: 1, position: 0, longestSilenceMs: 0, isNew: true });
+    expect(await beat('a')).toEqual({ replicas: 2, position: 0, longestSilenceMs: 0, isNew: true });
     opened.time.advanceMs(9_999);
-    expect(await beat('c')).toEqual({ replicas: 3, position: 2, longestSilenceMs: 9_999 });
-    expect(await beat('b')).toEqual({ replicas: 3, position: 1, longestSilenceMs: 9_999 });
+    expect(await beat('c')).toEqual({ replicas: 3, position: 2, longestSilenceMs: 9_999, isNew: true });
+    expect(await beat('b')).toEqual({ replicas: 3, position: 1, longestSilenceMs: 9_999, isNew: false });
     opened.time.advanceMs(1);
-    expect(await beat('b')).toEqual({ replicas: 2, position: 0, longestSilenceMs: 1 });
-    expect(await beat('a', `${opened.key}-other`)).toEqual({ replicas: 1, position: 0, longestSilenceMs: 0 });
+    expect(await beat('b')).toEqual({ replicas: 2, position: 0, longestSilenceMs: 1, isNew: false });
+    expect(await beat('a', `${opened.key}-other`)).toEqual({
+      replicas: 1,
+      position: 0,
+      longestSilenceMs: 0,
+      isNew: true,
+    });
     opened.time.advanceMs(-60_000);
-    expect(await beat('b')).toEqual({ replicas: 1, position: 0, longestSilenceMs: 0 });
-    expect(await beat('c')).toEqual({ replicas: 2, position: 1, longestSilenceMs: 0 });
+    expect(await beat('b')).toEqual({ replicas: 1, position: 0, longestSilenceMs: 0, isNew: false });
+    expect(await beat('c')).toEqual({ replicas: 2, position: 1, longestSilenceMs: 0, isNew: true });
     opened.time.advanceMs(-3_000);
-    expect(await beat('c')).toEqual({ replicas: 2, position: 1, longestSilenceMs: 0 });
+    expect(await beat('c')).toEqual({ replicas: 2, position: 1, longestSilenceMs: 0, isNew: false });
   });
 
   it('takes a replica to be silent since the last answer that it got, however late its heartbeat comes', async () => {

@@ -1,226 +1,288 @@
-import { create } from '@bufbuild/protobuf';
-import { budgetSpan, daySpan } from '@gateway/limits';
-import { BudgetPeriod, LimitName } from '@gateway/proto/limiter/v1/limit_pb.js';
-import { LimiterOperatorService, LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
-import { GetDayTotalResponseSchema, GetGroupTotalResponseSchema } from '@gateway/proto/usage/v1/usage_service_pb.js';
-import { directClientOf } from '@gateway/rpc';
-import { createLogger, Metrics } from '@gateway/telemetry';
-import { ManualTime } from '@gateway/time/simulated';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { readLimiterConfig } from '../src/config.ts';
-import { createLimiterService, type LimiterPeers } from '../src/service.ts';
-import { openLimiters } from './fallback-limiters.ts';
-import { FlakyStore } from './flaky-store.ts';
+import { LimitName } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { startRedis, type TestServer } from '@gateway/testkit';
+import { roomMs } from '@gateway/testkit/room';
+import fc from 'fast-check';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { kinds, type LostTotals, limit, openLostTotals } from './lost-totals-world.ts';
 
-const noonMs = Date.parse('2026-11-20T11:00:00Z');
-const localDay = '2026-11-20';
-const limit = 100n;
+const isLong = process.env.FAULTS === 'long';
 
-/** What counts, with the field of the request and the known total that names it. */
-const kinds = {
-  'tokens of a token': {
-    isMoney: false,
-    terms: { limits: { tokensPerDay: limit } },
-    known: { firstDay: localDay },
-    counter: { key: 'token:1', span: daySpan(localDay) },
-  },
-  'tokens of a group': {
-    isMoney: false,
-    terms: { group: { key: 'group:g', limits: { tokensPerDay: limit } } },
-    known: { ofGroup: true, firstDay: localDay },
-    counter: { key: 'group:g', span: daySpan(localDay) },
-  },
-  'a budget of a day': budgetOf(BudgetPeriod.DAY, localDay),
-  'a budget of a week': budgetOf(BudgetPeriod.WEEK, '2026-11-16'),
-  'a budget of a month': budgetOf(BudgetPeriod.MONTH, '2026-11-01'),
-} as const;
+/** After two heartbeats each limiter has noticed that the store lost its memory. */
+const reported = { timeout: roomMs(8_000), interval: 50 };
 
-function budgetOf(period: BudgetPeriod, firstDay: string) {
-  return {
-    isMoney: true,
-    terms: { group: { key: 'group:g', limits: { budget: { amountMicros: limit, period } } } },
-    known: { ofGroup: true, period, firstDay },
-    counter: { key: 'group:g', span: budgetSpan(period, localDay) },
-  } as const;
-}
+let redis: TestServer;
+beforeAll(async () => {
+  redis = await startRedis();
+});
+afterAll(() => redis[Symbol.asyncDispose]());
 
-describe.each(Object.entries(kinds))('%s that the store has lost', (_, { isMoney, terms, known, counter }) => {
-  let time: ManualTime;
-  let store: FlakyStore;
-  let stack: AsyncDisposableStack;
-  let spent: number;
-  let ledger: 'answers' | 'fails' | 'is silent';
-  let answerLate: (() => void)[];
-  let asked: number;
+const cases = Object.entries(kinds).flatMap(([name, kind]) =>
+  (['memory', 'Redis'] as const).map((store) => ({ name, kind, store })),
+);
 
-  beforeEach(() => {
-    vi.useFakeTimers();
-    time = new ManualTime(noonMs);
-    store = new FlakyStore();
-    stack = new AsyncDisposableStack();
-    [spent, ledger, answerLate, asked] = [0, 'answers', [], 0];
+describe.each(cases)('$name that a store in $store has lost', ({ kind, store }) => {
+  const { isMoney } = kind;
+  const open = () => openLostTotals(kind, store === 'Redis' ? redis.url : undefined);
+  let world: LostTotals;
+  beforeEach(async () => {
+    world = await open();
   });
-  afterEach(async () => {
-    for (const answer of answerLate) answer();
-    await stack.disposeAsync();
-    vi.useRealTimers();
-    time[Symbol.dispose]();
-  });
+  afterEach(() => world[Symbol.asyncDispose]());
 
-  async function ofLedger<T>(total: () => T): Promise<T> {
-    asked += 1;
-    if (ledger === 'fails') throw new Error('the ledger is away');
-    if (ledger === 'is silent') await new Promise<void>((resolve) => answerLate.push(resolve));
-    return total();
-  }
-  const usageQuery: NonNullable<LimiterPeers['usageQuery']> = {
-    getDayTotal: () => ofLedger(() => create(GetDayTotalResponseSchema, { totalTokens: BigInt(spent) })),
-    getGroupTotal: () => {
-      const total = BigInt(spent);
-      return ofLedger(() => create(GetGroupTotalResponseSchema, { totalTokens: total, costMicros: total }));
-    },
+  const spent = { retryAfterMs: expect.toSatisfy((ms: number) => ms > 60_000) };
+  /** Money that no one knows is refused for a moment; tokens are counted from zero. */
+  const unknown = isMoney ? { limit: LimitName.BUDGET, retryAfterMs: 3_000 } : undefined;
+  const loseAll = async (state: 'fails' | 'is silent' = 'fails') => {
+    world.ledger.state = state;
+    await world.forget();
+  };
+  const answerAgain = async () => {
+    world.ledger.state = 'answers';
+    world.answerLate();
+    await world.elapse(1_000);
   };
 
-  /** A limiter with its own memory of this store. */
-  async function limiterOf(remote = store) {
-    const [limits = expect.fail('there is one')] = openLimiters(stack, [remote]);
-    await limits.start();
-    const metrics = new Metrics();
-    const runtime = { logger: createLogger('limiter', 'silent'), metrics };
-    const service = createLimiterService(readLimiterConfig({}), { usageQuery }, runtime, {
-      ...(limits && { store: limits }),
-    });
-    stack.use(service);
-    const limiter = directClientOf(service.routes, LimiterService);
-    let count = 0;
-    const ask = async (knownTotals: readonly object[] = []) => {
-      const answer = limiter.admit({
-        key: 'token:1',
-        requestId: `r-${++count}`,
-        ...terms,
-        knownTotals: [...knownTotals],
-      });
-      await vi.advanceTimersByTimeAsync(600);
-      time.advanceMs(600);
-      return (await answer).refusal;
-    };
-    const use = async (amount: number, requestId = `u-${++count}`) => {
-      const settlement = {
-        key: 'token:1',
-        requestId,
-        localDay,
-        tokens: BigInt(amount),
-        costMicros: BigInt(amount),
-        ...terms,
-      };
-      await limiter.settle(settlement);
-      spent += amount;
-    };
-    const reserve = async () => {
-      const reservation = { key: 'token:1', requestId: 'r-1', localDay, costMicros: 1n, ...terms };
-      return (await limiter.reserve(reservation)).refusal;
-    };
-    const operator = directClientOf(service.routes, LimiterOperatorService);
-    const reload = async () => {
-      if (!isMoney) return operator.reconcileDay({ key: counter.key, localDay, groupKey: '' });
-      await vi.advanceTimersByTimeAsync(0);
-      const totals = await usageQuery.getGroupTotal({ groupId: 'g' });
-      return limits.reload(counter, { totalTokens: Number(totals.costMicros), includedIds: [], missingIds: [] });
-    };
-    return { ask, use, reserve, reload, metrics };
-  }
-
   it('is spent where this limiter saw it spent', async () => {
-    const { ask, use } = await limiterOf();
+    const { ask, use } = await world.startLimiter();
     expect(await ask()).toBeUndefined();
     await use(100);
-    expect(await ask()).toBeDefined();
+    expect(await ask()).toMatchObject(spent);
     for (const state of ['fails', 'is silent'] as const) {
-      ledger = state;
-      store.forgetEverything();
-      const refusals = [await ask(), await ask(), await ask()];
-      expect(refusals.every((refusal) => refusal !== undefined && refusal.retryAfterMs > 60_000)).toBe(true);
+      await loseAll(state);
+      for (let n = 0; n < 3; n++) expect(await ask()).toMatchObject(spent);
     }
   });
 
   it('has what was left of it where this limiter saw that, with what is used since', async () => {
-    const { ask, use } = await limiterOf();
+    const { ask, use } = await world.startLimiter();
     await ask();
     await use(60);
     await ask();
-    ledger = 'fails';
-    store.forgetEverything();
+    await loseAll();
     await use(30);
     expect(await ask()).toBeUndefined();
     await use(10);
-    expect(await ask()).toBeDefined();
+    expect(await ask()).toMatchObject(spent);
   });
 
   it('is spent where only the edge saw it spent', async () => {
-    ledger = 'fails';
-    const { ask } = await limiterOf();
-    expect((await ask([{ ...known, total: limit }]))?.retryAfterMs).toBeGreaterThan(60_000);
-    expect((await ask())?.retryAfterMs).toBeGreaterThan(60_000);
+    world.ledger.state = 'fails';
+    const { ask } = await world.startLimiter();
+    expect(await ask(limit)).toMatchObject(spent);
+    expect(await ask()).toMatchObject(spent);
+  });
+
+  it('continues from what the edge saw where that is more than this limiter and the edge before saw', async () => {
+    const { ask, use } = await world.startLimiter();
+    await ask();
+    await use(40);
+    await ask();
+    await loseAll();
+    expect(await ask(60)).toBeUndefined();
+    expect(await ask(limit)).toMatchObject(spent);
+    expect(await ask(60)).toMatchObject(spent);
   });
 
   it(isMoney ? 'refuses, shortly, where no one saw it' : 'counts from zero where no one saw it', async () => {
-    spent = 100;
-    ledger = 'fails';
-    const { ask, metrics } = await limiterOf();
+    world.usage.ingest('before', 100);
+    world.ledger.state = 'fails';
+    const { ask, metrics } = await world.startLimiter();
     const refusal = await ask();
     const continued = isMoney ? 'refused' : 'from_zero';
     expect(await metrics.exposition()).toContain(`missing_totals_total{continued="${continued}"} 1`);
-    if (isMoney) expect(refusal).toMatchObject({ limit: LimitName.BUDGET, retryAfterMs: 3_000 });
-    else expect(refusal).toBeUndefined();
+    if (unknown === undefined) expect(refusal).toBeUndefined();
+    else expect(refusal).toMatchObject(unknown);
     // The first question after the ledger is back has its total.
-    ledger = 'answers';
-    time.advanceMs(3_000);
-    expect((await ask())?.retryAfterMs).toBeGreaterThan(60_000);
+    world.ledger.state = 'answers';
+    world.time.advanceMs(3_000);
+    expect(await ask()).toMatchObject(spent);
   });
 
   it('is what the ledger says late, asked once for all who wait', async () => {
-    spent = 100;
-    ledger = 'is silent';
-    const { ask } = await limiterOf();
+    world.usage.ingest('before', 100);
+    world.ledger.state = 'is silent';
+    const { ask } = await world.startLimiter();
     await Promise.all([ask(), ask(), ask()]);
-    expect(asked).toBe(1);
-    ledger = 'answers';
-    for (const answer of answerLate.splice(0)) answer();
-    await vi.advanceTimersByTimeAsync(1);
-    expect((await ask())?.retryAfterMs).toBeGreaterThan(60_000);
-    expect(asked).toBe(1);
+    expect(world.ledger.asked).toBe(1);
+    world.ledger.state = 'answers';
+    world.answerLate();
+    await expect.poll(() => ask(), reported).toMatchObject(spent);
   });
 
   it('is raised to what a limiter saw when the store comes back as an older copy', async () => {
-    const { ask, use } = await limiterOf();
+    const { ask, use, setAway, store: shared, remote } = await world.startLimiter();
+    const other = await world.startLimiter();
     await ask();
     await use(100);
-    expect(await ask()).toBeDefined();
-    ledger = 'fails';
-    store.away = 'before the call';
+    expect(await ask()).toMatchObject(spent);
+    world.ledger.state = 'fails';
+    setAway(true);
     await ask();
-    store.forgetEverything();
-    store.away = 'no';
-    await store.raise([{ counter, total: 40 }]);
-    await vi.advanceTimersByTimeAsync(2_000);
-    expect((await ask())?.retryAfterMs).toBeGreaterThan(60_000);
+    await expect.poll(() => shared.isAway).toBe(true);
+    await world.forget();
+    await other.remote.raise([{ counter: world.counter, total: 40 }]);
+    setAway(false);
+    await expect.poll(async () => [await ask(), shared.isAway], reported).toMatchObject([spent, false]);
+    expect(await other.ask()).toMatchObject(spent);
+    expect(remote).not.toBe(other.remote);
   });
 
   it('is corrected by the ledger where what a limiter saw was too much', async () => {
-    ledger = 'fails';
-    const { ask, reload } = await limiterOf();
-    expect(await ask([{ ...known, total: limit }])).toBeDefined();
-    [ledger, spent] = ['answers', 20];
-    time.advanceMs(3_000);
-    await reload();
-    expect(await ask()).toBeUndefined();
+    world.ledger.state = 'fails';
+    const { ask, shown } = await world.startLimiter();
+    expect(await ask(limit)).toMatchObject(spent);
+    world.usage.ingest('before', 20);
+    await answerAgain();
+    expect(await shown()).toEqual({ refusal: undefined, total: 20 });
   });
 
   it('is not reserved from either', async () => {
-    if (!isMoney) return;
-    const { ask, reserve } = await limiterOf();
+    if (unknown === undefined) return;
+    const { ask, reserve } = await world.startLimiter();
     await ask();
-    store.forgetEverything();
-    expect(await reserve()).toMatchObject({ limit: LimitName.BUDGET, retryAfterMs: 3_000 });
+    await world.forget();
+    expect(await reserve()).toMatchObject(unknown);
+  });
+
+  describe('and that several limiters count', () => {
+    it('is spent for all of them as soon as the one that saw it has reported', async () => {
+      const [saw, other] = [await world.startLimiter(), await world.startLimiter()];
+      await saw.ask();
+      await saw.use(100);
+      expect(await saw.ask()).toMatchObject(spent);
+      await loseAll('is silent');
+      if (isMoney) expect(await other.ask()).toBeDefined();
+      await expect.poll(() => other.ask(), reported).toMatchObject(spent);
+      expect(await saw.ask()).toMatchObject(spent);
+    });
+
+    it('continues from the highest that they saw, whichever is asked first', async () => {
+      const [saw, sawLess] = [await world.startLimiter(), await world.startLimiter()];
+      await sawLess.ask();
+      await sawLess.use(40);
+      await sawLess.ask();
+      await saw.use(60);
+      expect(await saw.ask()).toMatchObject(spent);
+      for (const first of [sawLess, saw]) {
+        await loseAll();
+        if (first === saw) expect(await first.ask()).toMatchObject(spent);
+        else expect(await first.shown()).toEqual({ refusal: undefined, total: 40 });
+        expect(await saw.ask()).toMatchObject(spent);
+        expect(await sawLess.ask()).toMatchObject(spent);
+        await answerAgain();
+        expect(await sawLess.shown()).toMatchObject({ refusal: spent, total: 100 });
+      }
+    });
+
+    it('is what the store still has, or an edge saw, when all of them have started anew', async () => {
+      const old = [await world.startLimiter(), await world.startLimiter()];
+      await old[0]?.ask();
+      await old[0]?.use(100);
+      world.ledger.state = 'is silent';
+      for (const { stop } of old) await stop();
+      const fresh = [await world.startLimiter(), await world.startLimiter()];
+      for (const { ask } of fresh) expect(await ask()).toMatchObject(spent);
+      for (const { stop } of fresh) await stop();
+      await world.forget();
+      const [first, second] = [await world.startLimiter(), await world.startLimiter()];
+      if (unknown !== undefined) expect(await first.ask()).toMatchObject(unknown);
+      expect(await first.ask(limit)).toMatchObject(spent);
+      expect(await second.ask()).toMatchObject(spent);
+    });
+
+    it.each(['before', 'after'])('is exact again when the store comes back empty %s the ledger does', async (when) => {
+      const limiters = [await world.startLimiter(), await world.startLimiter()] as const;
+      await limiters[0].ask();
+      await limiters[0].use(30);
+      await limiters[0].ask();
+      await limiters[1].use(30);
+      await limiters[1].ask();
+      world.ledger.state = 'is silent';
+      for (const { setAway } of limiters) setAway(true);
+      for (const { ask } of limiters) await ask();
+      await expect.poll(() => limiters.every((each) => each.store.isAway)).toBe(true);
+      await world.forget();
+      if (when === 'after') await answerAgain();
+      for (const { setAway } of limiters) setAway(false);
+      const areBack = async () => {
+        await world.elapse(300);
+        return limiters.every((each) => !each.store.isAway);
+      };
+      await expect.poll(areBack, reported).toBe(true);
+      for (const { use } of limiters) await use(30);
+      if (when === 'before') {
+        for (const { ask } of limiters) expect(await ask()).toMatchObject(spent);
+        await answerAgain();
+      }
+      for (const { shown } of limiters) expect((await shown()).total).toBe(isMoney ? 120 : 100);
+    });
+  });
+});
+
+const step = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc.record({ verb: fc.constant('ask'), limiter: fc.nat(1), edge: fc.nat(2) }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({ verb: fc.constant('use'), limiter: fc.nat(1), amount: fc.integer({ min: 1, max: 50 }) }),
+  },
+  { weight: 3, arbitrary: fc.record({ verb: fc.constant('forget') }) },
+  { weight: 2, arbitrary: fc.record({ verb: fc.constant('ledger'), answers: fc.boolean() }) },
+  { weight: 1, arbitrary: fc.record({ verb: fc.constant('restart'), limiter: fc.nat(1) }) },
+);
+const plan = fc.record({
+  kind: fc.constantFrom(...Object.values(kinds)),
+  steps: fc.array(step, { minLength: 1, maxLength: 30, size: 'max' }),
+});
+
+/** Runs a plan, and compares each answer with what its limiter and its edge saw last. */
+async function holds({ kind, steps }: typeof plan extends fc.Arbitrary<infer P> ? P : never, redisUrl?: string) {
+  await using world = await openLostTotals(kind, redisUrl);
+  const limiters = [await world.startLimiter(), await world.startLimiter()];
+  const seen = new Map<string, number>();
+  for (const one of steps) {
+    if (one.verb === 'forget') await world.forget();
+    if (one.verb === 'ledger') {
+      world.ledger.state = one.answers ? 'answers' : 'fails';
+      await world.elapse(1_000);
+    }
+    if (one.verb === 'use') await limiters[one.limiter]?.use(one.amount);
+    if (one.verb === 'restart') {
+      await limiters[one.limiter]?.stop();
+      limiters[one.limiter] = await world.startLimiter();
+      seen.delete(`limiter ${one.limiter}`);
+    }
+    if (one.verb !== 'ask') continue;
+    const names = [`limiter ${one.limiter}`, `edge ${one.edge}`];
+    const highest = Math.max(...names.map((name) => seen.get(name) ?? -1));
+    const answered = await limiters[one.limiter]?.shown(seen.get(`edge ${one.edge}`));
+    const { refusal, total } = answered ?? expect.fail('there are two');
+    if (world.ledger.state === 'answers') {
+      expect(total).toBe(kind.isMoney ? world.usage.total : Math.min(100, world.usage.total));
+    } else if (highest >= 0) expect(total).toBeGreaterThanOrEqual(highest);
+    if (total === undefined) expect(refusal).toMatchObject({ limit: LimitName.BUDGET, retryAfterMs: 3_000 });
+    else {
+      expect(total).toBeLessThanOrEqual(world.usage.total);
+      expect(refusal === undefined).toBe(total < 100);
+      for (const name of names) seen.set(name, total);
+    }
+  }
+}
+
+describe('nothing is admitted beyond the highest total that the asked limiter or the asking edge saw', () => {
+  it('when the store in memory loses what it had, any number of times', async () => {
+    await fc.assert(
+      fc.asyncProperty(plan, (one) => holds(one)),
+      { numRuns: isLong ? 2_000 : 200 },
+    );
+  });
+
+  it('when Redis does', async () => {
+    await fc.assert(
+      fc.asyncProperty(plan, (one) => holds(one, redis.url)),
+      { numRuns: isLong ? 300 : 20 },
+    );
   });
 });

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { MemoryLimitStore } from '@gateway/limits';
+import { budgetSpan, daySpan, MemoryLimitStore } from '@gateway/limits';
+import { BudgetPeriod } from '@gateway/proto/limiter/v1/limit_pb.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { PlainStore } from './plain-store.ts';
@@ -10,10 +11,22 @@ const isLong = process.env.FAULTS === 'long';
 const noonMs = Date.parse('2026-11-20T11:00:00Z');
 const day = '2026-11-20';
 const maxPendingIds = 3;
+const budget = { amountMicros: 40n, period: BudgetPeriod.DAY } as const;
+const money = budgetSpan(budget.period, day);
 
 const requestId = fc.integer({ min: 0, max: 9 }).map((n) => `request-${n}`);
 const step = fc.oneof(
   { weight: 6, arbitrary: fc.record({ verb: fc.constant('admit'), requestId, limit: fc.integer({ min: 0, max: 4 }) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      verb: fc.constant('pay'),
+      requestId: fc.uuid(),
+      hasLedger: fc.boolean(),
+      isLedgerAway: fc.boolean(),
+    }),
+  },
+  { weight: 3, arbitrary: fc.record({ verb: fc.constant('raise'), total: fc.nat(50), isMoney: fc.boolean() }) },
   {
     weight: 2,
     arbitrary: fc.record({
@@ -36,6 +49,7 @@ const step = fc.oneof(
       missingIds: fc.array(requestId),
       force: fc.boolean(),
       isTentative: fc.boolean(),
+      isMoney: fc.boolean(),
     }),
   },
   {
@@ -101,6 +115,15 @@ async function take(
       const costKind = 'request_and_tokens';
       return store.admit({ key, requestId: one.requestId, limits, costKind, hasLedger: false });
     }
+    case 'pay': {
+      const { requestId, hasLedger, isLedgerAway } = one;
+      const terms = { key, requestId, limits: { budget }, hasLedger };
+      const reserved = await store.store.reserve({ ...terms, isLedgerAway, localDay: day, costMicros: 50 });
+      await store.store.settle({ ...terms, localDay: day, tokens: 0, ended: true });
+      return reserved;
+    }
+    case 'raise':
+      return store.store.raise([{ counter: { key, span: one.isMoney ? money : daySpan(day) }, total: one.total }]);
     case 'record':
       return store.recordAdmissions(key, [one]);
     case 'settle': {
@@ -108,10 +131,11 @@ async function take(
       return store.settle({ key, requestId, localDay: day, tokens, hasLedger });
     }
     case 'reload': {
-      const pendingIds = await store.pendingIds(key, day, 0);
+      const counter = { key, span: one.isMoney ? money : daySpan(day) };
+      const pendingIds = await store.store.pendingIds(counter, 0);
       const { total: totalTokens, ids: includedIds, missingIds, force, isTentative } = one;
       const total = { totalTokens, includedIds, missingIds, force, isTentative };
-      return { pendingIds: pendingIds?.toSorted(), reloaded: await store.reloadDay(key, day, total) };
+      return { pendingIds: pendingIds?.toSorted(), reloaded: await store.store.reload(counter, total) };
     }
   }
 }

@@ -80,8 +80,8 @@ export class CounterTotals implements Disposable {
 
   /**
    * Asks a question that may need totals. Those that are missing are loaded first. If the ledger
-   * does not answer, a counter continues from the last total that this limiter or the caller knows.
-   * If there is none, tokens are counted from zero, and a budget refuses.
+   * does not answer, a counter continues from the highest total that this limiter or a caller
+   * knows. If there is none, tokens are counted from zero, and a budget refuses.
    */
   async ask(check: Check, question: (check: Check) => Promise<Decision>): Promise<Decision> {
     let asked: Check = this.covered(check);
@@ -90,7 +90,7 @@ export class CounterTotals implements Disposable {
       const decision = await question(asked);
       const { unloaded = [] } = decision;
       if (unloaded.length === 0) return decision;
-      const found = await Promise.all(unloaded.map((counter) => this.#find(counter, check)));
+      const found = await Promise.all(unloaded.map((counter) => this.#isFound(counter, check)));
       const lost = unloaded.filter((_, index) => !found[index]);
       if (lost.length > 0) asked = withLedgerAway(asked, new Set(lost.map(({ key }) => key)));
     }
@@ -124,18 +124,17 @@ export class CounterTotals implements Disposable {
     return Promise.race([answer, late.promise]).finally(() => cancelTimer(timer));
   }
 
-  /** Whether a counter that lacks its total has one now. */
-  async #find(counter: CounterName, { knownTotals = [] }: Check): Promise<boolean> {
+  /** Whether a counter that lacks the ledger's total has it now. Otherwise it has what is known. */
+  async #isFound(counter: CounterName, { knownTotals = [] }: Check): Promise<boolean> {
     const { store, metrics } = this.#parts;
     if ((await this.load(counter)) !== undefined) return true;
     const name = counterName(counter);
     const ofCaller = knownTotals.filter((known) => counterName(known.counter) === name).map(({ total }) => total);
     const known = [store.knownTotal?.(counter), ...ofCaller].filter((total) => total !== undefined);
-    const isMoney = counter.span.unit === 'micros';
-    metrics.missingTotals.inc({ continued: known.length > 0 ? 'last_known' : isMoney ? 'refused' : 'from_zero' });
-    if (known.length === 0) return false;
-    await store.raise([{ counter, total: Math.max(...known) }], true);
-    return true;
+    const isRefused = known.length === 0 && counter.span.unit === 'micros';
+    metrics.missingTotals.inc({ continued: known.length > 0 ? 'last_known' : isRefused ? 'refused' : 'from_zero' });
+    if (!isRefused) await store.raise([{ counter, total: Math.max(0, ...known) }]);
+    return false;
   }
 
   /** Called when a counter is read or increased. */

@@ -26,16 +26,16 @@ for n = 0, (#KEYS - 1) / 6 - 1 do
     used = 0, running = 0, spent = 0, reserved = 0,
   }
   local tokens, budget, ledger = tonumber(ARGV[term + 2]), tonumber(ARGV[term + 4]), ARGV[term + 5]
-  local base
+  local base, loaded, _
   if tokens then
-    one.used, base = day_tokens(KEYS[key + 2])
-    one.unloaded = ledger == '1' and not base and 1 or 0
+    one.used, _, _, loaded = day_tokens(KEYS[key + 2])
+    one.unloaded = ledger == '1' and not loaded and 1 or 0
     has_room = has_room and not (is_budgeted and one.used >= tokens)
   end
   if budget then
-    one.spent, base = day_tokens(KEYS[key + 4])
+    one.spent, base, _, loaded = day_tokens(KEYS[key + 4])
     local is_unknown = ledger == '2' and not base
-    one.unloaded = one.unloaded + (ledger ~= '0' and not base and 2 or 0)
+    one.unloaded = one.unloaded + ((is_unknown or ledger == '1' and not loaded) and 2 or 0)
     one.reserved = reserved_micros(KEYS[key + 5], KEYS[key + 6], clock)
     has_room = has_room and not (is_budgeted and (is_unknown or one.spent + one.reserved >= budget))
   end

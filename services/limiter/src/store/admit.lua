@@ -15,8 +15,8 @@ end
 local function decide(window_key, day_key, request_id, limit, tokens_per_day, is_budgeted, has_ledger)
   local used = 0
   if tokens_per_day then
-    local tokens, base = day_tokens(day_key)
-    if has_ledger and not base then
+    local tokens, _, _, is_loaded = day_tokens(day_key)
+    if has_ledger and not is_loaded then
       return clock, 1, 0, -1, -1, 0
     end
     used = tokens

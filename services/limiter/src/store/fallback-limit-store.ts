@@ -75,10 +75,10 @@ export class FallbackLimitStore extends FallbackLimits<LimitStore> implements Li
     this.#onLateSettle = listener;
   }
 
-  raise(known: readonly KnownTotal[], wasLost = false): Promise<void> {
+  raise(known: readonly KnownTotal[]): Promise<void> {
     return this.ask(
-      () => this.local.raise(known, wasLost),
-      () => this.remote.raise(known, wasLost),
+      () => this.local.raise(known),
+      () => this.remote.raise(known),
     );
   }
 

@@ -3,7 +3,7 @@
 -- ARGV: the replica, for how many milliseconds it may be silent, when the last answer that it got
 --   was given or '', time of a test.
 -- Returns {replicas, how many of them sort before this one by name, the longest silence among them,
---   now}
+--   now, 1 when this one was not known}
 
 local group_key, replica, silence = KEYS[1], ARGV[1], tonumber(ARGV[2])
 local now = clock_ms(ARGV[4])
@@ -13,7 +13,7 @@ local heard_of_at = math.max(now - silence + 1, math.min(now, tonumber(ARGV[3]) 
 
 -- Comes before any other write: it fails when Redis has no memory left, and this call, which probes
 -- Redis, must fail too.
-redis.call('ZADD', group_key, heard_of_at, replica)
+local is_new = redis.call('ZADD', group_key, heard_of_at, replica)
 redis.call('ZREMRANGEBYSCORE', group_key, '-inf', now - silence)
 -- Replicas that were heard from before the clock was set back.
 redis.call('ZREMRANGEBYSCORE', group_key, now + silence, '+inf')
@@ -24,4 +24,4 @@ for _, other in ipairs(replicas) do
     position = position + 1
   end
 end
-return { #replicas, position, math.max(0, now - entry_at(group_key, 0)), now }
+return { #replicas, position, math.max(0, now - entry_at(group_key, 0)), now, is_new }

@@ -161,10 +161,10 @@ export class RedisLimitStore implements LimitStore, AsyncDisposable {
     return { usedTokensBefore: instantOf(before), usedTokensAfter, pendingTokens, unaskedTokens };
   }
 
-  async raise(known: readonly KnownTotal[], wasLost = false): Promise<void> {
-    const raise = ({ counter, total }: KnownTotal) => {
-      const terms = [total, ...this.#lifetimeOf(counter.span.lastDay), wasLost ? 1 : 0];
-      return this.#scripts.run('raise', [counterKeys(counter).counter], terms);
+  async raise(known: readonly KnownTotal[]): Promise<void> {
+    const raise = ({ counter: name, total }: KnownTotal) => {
+      const { counter, pending } = counterKeys(name);
+      return this.#scripts.run('raise', [counter, pending], [total, ...this.#lifetimeOf(name.span.lastDay)]);
     };
     await Promise.all(known.map(raise));
   }
@@ -181,8 +181,8 @@ export class RedisLimitStore implements LimitStore, AsyncDisposable {
     await Promise.all([...Map.groupBy(admissions, nameOf).values()].map(record));
     const terms = [replicaId, replicaSilenceMs, lastAnsweredAtMs ?? '', this.#scripts.testTime];
     const numbers = await this.#scripts.run('heartbeat', [`rl:replicas:${group}`], terms);
-    const [replicas = 1, position = 0, longestSilenceMs = 0, answeredAtMs] = numbers;
-    return { replicas, position, longestSilenceMs, answeredAtMs };
+    const [replicas = 1, position = 0, longestSilenceMs = 0, answeredAtMs, isNew] = numbers;
+    return { replicas, position, longestSilenceMs, answeredAtMs, isNew: isNew === 1 };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

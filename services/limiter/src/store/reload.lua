@@ -10,8 +10,8 @@
 
 local day_key, pending_key = KEYS[1], KEYS[2]
 local total, force, included = tonumber(ARGV[1]), ARGV[2] == '1', tonumber(ARGV[7])
-local used, base, settled = day_tokens(day_key)
-local before = base and used or -1
+local used, base, settled, is_loaded = day_tokens(day_key)
+local before = is_loaded and used or -1
 if #KEYS > 2 then
   for index = 8, 7 + included do
     if free_reservation(KEYS[3], KEYS[4], ARGV[index]) then
@@ -44,15 +44,15 @@ for index = 1, #entries, 2 do
     unasked = math.min(MOST_TOKENS, unasked + tokens)
   end
 end
-if not base and ARGV[6] == '1' and unasked > 0 then
+if not is_loaded and ARGV[6] == '1' and unasked > 0 then
   return { before, used, settled, unasked }
 end
 
 redis.call('HSET', day_key, 'total', total)
-if force or not base or #entries <= tonumber(ARGV[3]) then
+if force or not is_loaded or #entries <= tonumber(ARGV[3]) then
   -- Requests that were not looked up may be in the total or not. A counter between the two values
   -- stays as it is.
-  used = math.max(total + pending - unasked, math.min(total + pending, base and used or math.huge))
+  used = math.max(total + pending - unasked, math.min(total + pending, is_loaded and used or math.huge))
   settled = pending
   redis.call('HSET', day_key, 'base', used - settled, 'settled', settled)
 end

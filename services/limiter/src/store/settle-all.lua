@@ -18,8 +18,8 @@ for n = 0, (#KEYS - 3) / 5 - 1 do
   if ends then
     free_reservation(KEYS[key + 4], KEYS[key + 5], request_id)
   end
-  local used, base = day_tokens(KEYS[key + 1])
-  answer[2 * n + 1], answer[2 * n + 2] = used, (base or not has_ledger) and 1 or 0
+  local used, _, _, is_loaded = day_tokens(KEYS[key + 1])
+  answer[2 * n + 1], answer[2 * n + 2] = used, (is_loaded or not has_ledger) and 1 or 0
 end
 if ends then
   redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - SETTLED_ID_MS)

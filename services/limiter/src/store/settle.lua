@@ -14,5 +14,5 @@ if tokens ~= '0' and is_new(pending_key, settled_key, request_id, now) then
   }, now)
 end
 
-local used, base = day_tokens(day_key)
-return { used, (base or not has_ledger) and 1 or 0 }
+local used, _, _, is_loaded = day_tokens(day_key)
+return { used, (is_loaded or not has_ledger) and 1 or 0 }

@@ -41,10 +41,13 @@ local function advance(window_key, clock)
   return now, count, count == 0 and -1 or newest
 end
 
--- The day's tokens, and their parts: the ledger's total (nil if it was not loaded) and what was settled
--- beyond it.
+-- The total of a counter whose base is only what a replica saw.
+local NOT_LOADED = '-1'
+
+-- The day's tokens, and their parts: the base (nil if there is none) and what was settled beyond it;
+-- then whether the base is the ledger's.
 local function day_tokens(day_key)
-  local counter = redis.call('HMGET', day_key, 'base', 'settled')
+  local counter = redis.call('HMGET', day_key, 'base', 'settled', 'total')
   local base, settled = tonumber(counter[1]), tonumber(counter[2] or 0)
-  return (base or 0) + settled, base, settled
+  return (base or 0) + settled, base, settled, base and counter[3] ~= NOT_LOADED
 end
