@@ -48,6 +48,7 @@ export function createUsageIngestService(
     async [Symbol.asyncDispose]() {
       stopping.abort();
       await consumer?.[Symbol.asyncDispose]();
+      await writer.logs[Symbol.asyncDispose]();
       await tending;
     },
   };

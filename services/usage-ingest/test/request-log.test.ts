@@ -18,7 +18,6 @@ const todayMs = yesterdayMs + 1_000;
 describe.each(testDatabases)('the request log in $name', ({ open }) => {
   it('keeps each entry once, on the day of its request, beside the usage that comes with it', async () => {
     await using opened = await open();
-    const client = clientOf(opened.database);
     const events = [usageEvent(), usageEvent()];
     const logs = [
       entry(yesterdayMs, {
@@ -34,8 +33,8 @@ describe.each(testDatabases)('the request log in $name', ({ open }) => {
       }),
       entry(todayMs),
     ];
-    expect(await client.record({ events, logs })).toMatchObject({ recorded: 2 });
-    expect(await client.record({ events: [], logs: logs.toReversed() })).toMatchObject({ recorded: 0 });
+    expect(await record(opened.database, { events, logs })).toMatchObject({ recorded: 2 });
+    expect(await record(opened.database, { events: [], logs: logs.toReversed() })).toMatchObject({ recorded: 0 });
     const rows = await opened.database.selectFrom('request_log').selectAll().orderBy('local_day').execute();
     expect(rows).toMatchObject([
       {
@@ -62,8 +61,8 @@ describe.each(testDatabases)('the request log in $name', ({ open }) => {
       entry(yesterdayMs, { attempts: [{ accountId: 'pool/a', cause }] }),
       entry(todayMs, { attempts: [{ accountId: 'pool/a' }] }),
     ];
-    await clientOf(opened.database).record({ events: [], logs });
-    const rows = await opened.database.selectFrom('request_log').select('entry').orderBy('local_day').execute();
+    await record(opened.database, { events: [], logs });
+    const rows = await opened.database.selectFrom('request_log').select('entry_bytes').orderBy('local_day').execute();
     expect(rows.map((row) => decoded(row).attempts[0]?.cause)).toEqual([cause, '']);
   });
 
@@ -76,7 +75,7 @@ describe.each(testDatabases)('the request log in $name', ({ open }) => {
       entry(-1),
       entry(0, { model: 'first' }),
     ];
-    await clientOf(opened.database).record({ events: [usageEvent()], logs });
+    await record(opened.database, { events: [usageEvent()], logs });
     const stored = await opened.database.selectFrom('request_log').select('models').orderBy('local_day').execute();
     expect(stored).toEqual([{ models: '\nfirst\n' }, { models: '\na\ufffdb\n' }]);
     expect((await ledgerTotals(opened.database)).events?.requests).toBe(1);
@@ -84,13 +83,12 @@ describe.each(testDatabases)('the request log in $name', ({ open }) => {
 
   it('takes nothing of days that are no longer kept, and removes them apart from those of events', async () => {
     await using opened = await open();
-    const client = clientOf(opened.database);
     const logs = [entry(yesterdayMs), entry(todayMs)];
-    await client.record({ events: [usageEvent()], logs });
+    await record(opened.database, { events: [usageEvent()], logs });
     const days = eventDaysOf(opened.database, 'request_log');
     const { signal } = new AbortController();
     expect(await days.removeBefore('2026-11-21', signal)).toMatchObject({ days: 1 });
-    await client.record({ events: [], logs: [...logs, entry(todayMs)] });
+    await record(opened.database, { events: [], logs: [...logs, entry(todayMs)] });
     const rows = await opened.database.selectFrom('request_log').select('local_day').execute();
     expect(rows).toEqual([{ local_day: '2026-11-21' }, { local_day: '2026-11-21' }]);
     expect((await ledgerTotals(opened.database)).events?.requests).toBe(1);
@@ -110,12 +108,17 @@ function entry(receivedAtMs: number, fields: Fields = {}): RequestLogged {
   });
 }
 
-function decoded(row: { readonly entry: string }): RequestLogged {
-  return fromBinary(RequestLoggedSchema, Buffer.from(row.entry, 'base64'));
+function decoded(row: { readonly entry_bytes: Uint8Array | null }): RequestLogged {
+  return fromBinary(RequestLoggedSchema, row.entry_bytes ?? new Uint8Array());
 }
 
-function clientOf(database: GatewayDatabase) {
+/** Records through a process that then stops. */
+async function record(
+  database: GatewayDatabase,
+  request: { readonly events: ReturnType<typeof usageEvent>[]; readonly logs: RequestLogged[] },
+) {
   const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
   const config = { batchEvents: 50, retentionDays: 90, logRetentionDays: 7 };
-  return directClientOf(createUsageIngestService(config, { database }, runtime).routes, UsageIngestService);
+  await using service = createUsageIngestService(config, { database }, runtime);
+  return await directClientOf(service.routes, UsageIngestService).record(request);
 }

@@ -33,9 +33,14 @@ export async function storeLogs(
   { isOlder = false }: { readonly isOlder?: boolean } = {},
 ): Promise<void> {
   if (logs.length === 0) return;
-  const rows = logs.map((log) => ({ ...olderRow(log), ...(isOlder ? {} : newerColumns(log)) }));
+  const rows = logs.map((log) => (isOlder ? olderRow(log) : { ...olderRow(log), ...newerColumns(log) }));
   await eventDaysOf(database, 'request_log').open(rows.map(({ local_day }) => local_day));
-  await database.insertInto('request_log').values(rows).execute();
+  for (let start = 0; start < rows.length; start += 1_000) {
+    await database
+      .insertInto('request_log')
+      .values(rows.slice(start, start + 1_000))
+      .execute();
+  }
 }
 
 function olderRow(log: RequestLogged) {
@@ -53,8 +58,11 @@ function olderRow(log: RequestLogged) {
   };
 }
 
-function newerColumns({ status, endpoint, attempts, clientRequestId }: RequestLogged) {
+function newerColumns(log: RequestLogged) {
+  const { status, endpoint, attempts, clientRequestId } = log;
   return {
+    entry: '',
+    entry_bytes: toBinary(RequestLoggedSchema, log),
     status,
     endpoint,
     accounts: `\n${attempts.map(({ accountId }) => accountId).join('\n')}\n`,

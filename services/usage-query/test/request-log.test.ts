@@ -76,7 +76,7 @@ describe.each(testDatabases)('the request log in $name', ({ open }) => {
     const damaged = { request_id: idOf('failed') };
     await opened.database
       .updateTable('request_log')
-      .set({ entry: Buffer.from('not a message').toString('base64') })
+      .set({ entry_bytes: Buffer.from('not a message') })
       .where('request_id', '=', damaged.request_id)
       .execute();
     const page = await client.listRequests({});

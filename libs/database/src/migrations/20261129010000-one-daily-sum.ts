@@ -7,9 +7,9 @@ import { isPostgres } from '../dialect.ts';
  * or in the edges' outboxes, until it is replaced.
  *
  * Totals by token, by account and by group stay what they were, whether or not they agree with the
- * events, and whether or not these are kept. Events say which usage has both an account and a group.
- * Where they are removed, usage by account and usage by group are separate rows, and a row with
- * neither, which may be negative, corrects the total.
+ * events, and whether or not these are kept. Events say which usage has both an account and a
+ * group. Where they are removed, usage by account and usage by group are separate rows, and a row
+ * with neither, which may be negative, corrects the total.
  */
 export async function up(database: Kysely<unknown>): Promise<void> {
   const [ofKey, ending] = isPostgres(database) ? ['collate "C"', ''] : ['', 'without rowid'];

@@ -21,6 +21,7 @@ import * as peopleWhoLeave from './20261128210000-people-who-leave.ts';
 import * as grantNetworks from './20261128214500-grant-networks.ts';
 import * as unpricedModels from './20261128220000-unpriced-models.ts';
 import * as oneDailySum from './20261129010000-one-daily-sum.ts';
+import * as requestLogBytes from './20261129020000-request-log-bytes.ts';
 
 /**
  * All migrations by name; the leading timestamp determines their order. A migration that has run
@@ -51,4 +52,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '20261128214500-grant-networks': grantNetworks,
   '20261128220000-unpriced-models': unpricedModels,
   '20261129010000-one-daily-sum': oneDailySum,
+  '20261129020000-request-log-bytes': requestLogBytes,
 };

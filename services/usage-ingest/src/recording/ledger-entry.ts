@@ -25,8 +25,6 @@ export interface RecordedBatch {
   readonly fresh: ReadonlySet<LedgerEntry>;
   /** Entries of days that are no longer kept: they may already have been counted. */
   readonly tooOld: ReadonlySet<LedgerEntry>;
-  /** Why the database rejected the entries of the request log. */
-  readonly logRefusal?: Error;
 }
 
 /**

@@ -18,26 +18,15 @@ import { LedgerWriter } from './ledger-writer.ts';
 const nowMs = Date.parse('2026-11-20T10:00:30Z');
 
 describe('writing to the ledger', () => {
-  it('stores events and log entries in transactions of limited size, in order', async () => {
+  it('stores events in transactions of limited size, in order, and the request log later', async () => {
     await using world = await openWorld();
     const events = Array.from({ length: 7 }, (_, n) => usageEvent({ requestId: `r${n}` }));
-    const logs = Array.from({ length: 11 }, (_, n) => logEntry(`l${n}`));
-    expect(await world.writer.record(events, logs)).toBe(7);
-    expect(world.transactions()).toEqual([
-      [
-        ['r0', 'r1', 'r2'],
-        ['l0', 'l1', 'l2'],
-      ],
-      [
-        ['r3', 'r4', 'r5'],
-        ['l3', 'l4', 'l5'],
-      ],
-      [['r6'], ['l6', 'l7', 'l8']],
-      [[], ['l9', 'l10']],
-    ]);
+    expect(await world.writer.record(events, [logEntry('l1'), logEntry('l2')])).toBe(7);
+    expect(world.transactions()).toEqual([['r0', 'r1', 'r2'], ['r3', 'r4', 'r5'], ['r6']]);
+    expect(await world.count('request_log')).toBe(0);
     expect(await world.writer.record(events.slice(0, 3))).toBe(0);
-    expect(world.transactions().slice(4)).toEqual([[['r0', 'r1', 'r2'], []]]);
-    expect(await world.count('request_log')).toBe(11);
+    await world.writer.logs[Symbol.asyncDispose]();
+    expect(await world.count('request_log')).toBe(2);
   });
 
   it('counts events as recorded, repeated or put aside', async () => {
@@ -86,43 +75,21 @@ describe('writing to the ledger', () => {
 
   it('puts the event aside that the database rejects, and stores the others and the log once', async () => {
     await using world = await openWorld();
-    await world.refuse('usage_events', 'refused');
+    await world.refuse('refused');
     const refused = usageEvent({ requestId: 'refused' });
-    const logs = [logEntry('l1'), logEntry('l2')];
-    expect(await world.writer.record([usageEvent(), refused, usageEvent()], logs)).toBe(2);
+    expect(await world.writer.record([usageEvent(), refused, usageEvent()])).toBe(2);
     expect(await world.letters()).toMatchObject([{ reason: 'the database rejects it', payload: payloadOf(refused) }]);
-    expect(await world.count('request_log')).toBe(2);
     expect(await world.results()).toEqual({ recorded: 2, repeated: 0, dead_letter: 1 });
-    expect(await world.refusedLogs()).toBe(0);
-    const alone = world.transactions().slice(1);
-    expect(alone.map(([requests, entries]) => [requests?.length, entries])).toEqual([
-      [1, []],
-      [1, []],
-      [1, []],
-      [0, ['l1', 'l2']],
-    ]);
-  });
-
-  it('drops log entries that the database rejects, says how many, and stores the usage beside them', async () => {
-    await using world = await openWorld();
-    await world.refuse('request_log', 'refused');
-    expect(await world.writer.record([usageEvent()], [logEntry('refused'), logEntry('l1')])).toBe(1);
-    expect(await world.writer.record([], [logEntry('refused')])).toBe(0);
-    expect(await world.refusedLogs()).toBe(3);
-    expect(world.errors.mock.calls).toEqual([
-      [{ count: 2, err: expect.any(Error) }, 'the database rejects entries of the request log; they are dropped'],
-      [{ count: 1, err: expect.any(Error) }, 'the database rejects entries of the request log; they are dropped'],
-    ]);
-    expect(await world.results()).toEqual({ recorded: 1, repeated: 0, dead_letter: 0 });
+    expect(world.transactions().slice(1)).toHaveLength(3);
   });
 
   it('rejects when the database is away, so that the call is repeated, and puts nothing aside', async () => {
     await using world = await openWorld();
-    await world.database.schema.alterTable('request_log').renameTo('elsewhere').execute();
-    await expect(world.writer.record([usageEvent()], [logEntry('l1')])).rejects.toThrow('request_log');
-    await world.database.schema.alterTable('elsewhere').renameTo('request_log').execute();
+    await world.database.schema.alterTable('usage_daily').renameTo('elsewhere').execute();
+    await expect(world.writer.record([usageEvent()])).rejects.toThrow('usage_daily');
+    await world.database.schema.alterTable('elsewhere').renameTo('usage_daily').execute();
     expect(await world.letters()).toEqual([]);
-    expect([await world.count('usage_events'), await world.refusedLogs()]).toEqual([0, 0]);
+    expect(await world.count('usage_events')).toBe(0);
   });
 });
 
@@ -184,7 +151,7 @@ async function openWorld() {
   const logger = createLogger('test', 'silent');
   const errors = vi.spyOn(logger, 'error');
   const ledger = new UsageLedger(database);
-  const recording = vi.spyOn(ledger, 'record');
+  const recording = vi.spyOn(ledger, 'add');
   const metric = async (line: string) =>
     Number(
       (await metrics.exposition())
@@ -198,13 +165,8 @@ async function openWorld() {
       ...{ ledger, logger, batchEvents: 3 },
       metrics: createIngestMetrics(metrics),
     }),
-    /** The ids of all events and log entries that the ledger was asked to store together. */
-    transactions: () =>
-      recording.mock.calls.map(([entries, logs]) => [
-        entries.map(({ request_id }) => request_id),
-        logs.map(({ requestId }) => requestId),
-      ]),
-    refusedLogs: () => metric('gateway_usage_request_log_refused_total'),
+    /** The ids of all events that the ledger was asked to store together. */
+    transactions: () => recording.mock.calls.map(([entries]) => entries.map(({ request_id }) => request_id)),
     async results() {
       const names = ['recorded', 'repeated', 'dead_letter'];
       const values = names.map((name) => metric(`gateway_usage_events_total{result="${name}"}`));
@@ -213,15 +175,15 @@ async function openWorld() {
     letters: () => database.selectFrom('dead_letters').selectAll().execute(),
     count: async (table: 'request_log' | 'usage_events') =>
       (await database.selectFrom(table).select('request_id').execute()).length,
-    refuse: (table: 'request_log' | 'usage_events', requestId: string) => refuseIn(database, table, requestId),
+    refuse: (requestId: string) => refuseIn(database, requestId),
     trace: async () => await receiverOfTraces(metrics),
     [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose](),
   };
 }
 
 /** Makes the database reject one request id, as it would reject data that violates a constraint. */
-async function refuseIn(database: GatewayDatabase, table: string, requestId: string): Promise<void> {
-  await sql`create trigger refused before insert on ${sql.table(table)} when new.request_id = ${sql.lit(requestId)}
+async function refuseIn(database: GatewayDatabase, requestId: string): Promise<void> {
+  await sql`create trigger refused before insert on usage_events when new.request_id = ${sql.lit(requestId)}
             begin select raise(abort, 'refused'); end`.execute(database);
 }
 

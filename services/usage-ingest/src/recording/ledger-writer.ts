@@ -9,6 +9,7 @@ import { epochMs } from '@gateway/time';
 import type { IngestMetrics } from '../metrics.ts';
 import type { UsageLedger } from '../store/usage-ledger.ts';
 import { type LedgerEntry, type RecordedBatch, readEvent } from './ledger-entry.ts';
+import { LogBatches } from './log-batches.ts';
 
 interface LedgerWriterParts {
   readonly ledger: UsageLedger;
@@ -27,15 +28,18 @@ export const tooOldReason =
  * not hold up the others. Any other failure is thrown, and the whole call can be repeated.
  */
 export class LedgerWriter {
+  /** The request log, which follows later. Its owner disposes it. */
+  readonly logs: LogBatches;
   readonly #parts: LedgerWriterParts;
 
   constructor(parts: LedgerWriterParts) {
     this.#parts = parts;
+    this.logs = new LogBatches(parts);
   }
 
   /**
-   * Stores events and log entries, and returns how many events were new. They are committed when it
-   * returns.
+   * Stores events and returns how many were new. They are committed when it returns; entries of the
+   * request log are stored in later batches.
    */
   async record(events: readonly UsageRecorded[], logs: readonly RequestLogged[] = []): Promise<number> {
     const spans = startSpans(events);
@@ -48,11 +52,10 @@ export class LedgerWriter {
         else readable.push({ event, entry });
       }
       let count = 0;
-      const batches = Math.ceil(Math.max(readable.length, logs.length) / batchEvents);
-      for (let batch = 0; batch < batches; batch++) {
-        const [from, to] = [batch * batchEvents, (batch + 1) * batchEvents];
-        count += await this.#add(readable.slice(from, to), logs.slice(from, to));
+      for (let start = 0; start < readable.length; start += batchEvents) {
+        count += await this.#add(readable.slice(start, start + batchEvents));
       }
+      await this.logs.add(logs);
       return count;
     } catch (thrown) {
       for (const span of spans) failSpan(span, thrown);
@@ -75,35 +78,28 @@ export class LedgerWriter {
    * Returns how many events were new. When the database rejects several because of their data, it
    * finds the one that is at fault.
    */
-  async #add(batch: readonly Readable[], logs: readonly RequestLogged[]): Promise<number> {
+  async #add(batch: readonly Readable[]): Promise<number> {
     const { ledger } = this.#parts;
     const entries = batch.map(({ entry }) => entry);
     try {
-      const recorded = await ledger.record(entries, logs);
+      const recorded = await ledger.add(entries);
       for (const { event, entry } of batch) if (recorded.tooOld.has(entry)) await this.#buryEvent(event, tooOldReason);
-      this.#note(batch, logs, recorded);
+      this.#note(batch, recorded);
       return recorded.fresh.size;
     } catch (thrown) {
       if (!isRefusedData(thrown)) throw thrown;
       let count = 0;
-      if (batch.length > 1) for (const each of batch) count += await this.#add([each], []);
+      if (batch.length > 1) for (const each of batch) count += await this.#add([each]);
       else for (const { event } of batch) await this.#buryEvent(event, refusedReason);
-      if (logs.length > 0) await this.#add([], logs);
       return count;
     }
   }
 
-  #note(batch: readonly Readable[], logs: readonly RequestLogged[], recorded: RecordedBatch): void {
-    const { metrics, logger } = this.#parts;
-    const { fresh, tooOld, logRefusal } = recorded;
+  #note(batch: readonly Readable[], { fresh, tooOld }: RecordedBatch): void {
+    const { metrics } = this.#parts;
     for (const { event, entry } of batch) if (fresh.has(entry)) this.#observeAge(event);
     metrics.events.inc({ result: 'recorded' }, fresh.size);
     metrics.events.inc({ result: 'repeated' }, batch.length - fresh.size - tooOld.size);
-    if (logRefusal !== undefined) {
-      const count = logs.length;
-      metrics.refusedLogs.inc(count);
-      logger.error({ count, err: logRefusal }, 'the database rejects entries of the request log; they are dropped');
-    }
   }
 
   /** An older edge does not report when the request ended. */

@@ -2,7 +2,7 @@ import type { RequestLogTable } from '@gateway/database';
 import { openTestSqlite } from '@gateway/database/testing';
 import { describe, expect, it } from 'vitest';
 import type { LedgerEntry } from '../recording/ledger-entry.ts';
-import { recordInSqlite } from './sqlite-ledger-writes.ts';
+import { logInSqlite, recordInSqlite } from './sqlite-ledger-writes.ts';
 
 const day = '2026-11-20';
 
@@ -40,7 +40,8 @@ const log: Required<RequestLogTable> = {
   moved: 3,
   slow: 4,
   models: '\nmodel-1\n',
-  entry: 'ZW50cnk=',
+  entry: '',
+  entry_bytes: Uint8Array.of(1, 2),
   status: 200,
   endpoint: '/v1/messages',
   accounts: '\npool/account-1\n',
@@ -52,7 +53,8 @@ describe('storing in SQLite', () => {
   it('stores every column of an entry, of a row of the request log, and of the sums', async () => {
     await using opened = await openTestSqlite();
     const { database } = opened;
-    await recordInSqlite(database, [entry], [log]);
+    await recordInSqlite(database, [entry]);
+    await logInSqlite(database, [log]);
     const storedIn = (table: 'usage_events' | 'request_log' | 'usage_daily') =>
       database.selectFrom(table).selectAll().execute();
 
@@ -73,8 +75,10 @@ describe('storing in SQLite', () => {
     await using opened = await openTestSqlite();
     const { database } = opened;
     const other = { ...entry, request_id: 'request-2' };
-    const first = await recordInSqlite(database, [entry], [log]);
-    const second = await recordInSqlite(database, [entry, other], [{ ...log, status: 500 }]);
+    const first = await recordInSqlite(database, [entry]);
+    const second = await recordInSqlite(database, [entry, other]);
+    await logInSqlite(database, [log]);
+    await logInSqlite(database, [{ ...log, status: 500 }]);
 
     expect(first.fresh).toEqual(new Set([entry]));
     expect(second.fresh).toEqual(new Set([other]));

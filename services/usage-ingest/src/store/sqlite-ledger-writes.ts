@@ -3,23 +3,22 @@ import { type GatewayDatabase, type RequestLogTable, summedColumns, type TableBy
 import { writeToSqlite } from '@gateway/database/sqlite';
 import { type DailySum, dailySums, type LedgerEntry, type RecordedBatch } from '../recording/ledger-entry.ts';
 
-/**
- * Stores entries with their sums, and rows of the request log, each once: in one transaction, row
- * by row.
- */
-export function recordInSqlite(
-  database: GatewayDatabase,
-  entries: readonly LedgerEntry[],
-  logs: readonly RequestLogTable[],
-): Promise<RecordedBatch> {
+/** Stores entries with their sums, each once: in one transaction, row by row. */
+export function recordInSqlite(database: GatewayDatabase, entries: readonly LedgerEntry[]): Promise<RecordedBatch> {
   return writeToSqlite(database, (sql) => {
     const firstKept = firstKeptDay(sql, 'usage_events');
     const tooOld = new Set(entries.filter(({ local_day }) => local_day < firstKept));
     const fresh = entries.filter((entry) => !tooOld.has(entry) && insertEntry(sql, entry));
     for (const sum of dailySums(fresh)) addSum(sql, sum);
-    const firstLogged = firstKeptDay(sql, 'request_log');
-    for (const log of logs) if (log.local_day >= firstLogged) insertLog(sql, log);
     return { fresh: new Set(fresh), tooOld };
+  });
+}
+
+/** Stores rows of the request log, each once. */
+export function logInSqlite(database: GatewayDatabase, logs: readonly RequestLogTable[]): Promise<void> {
+  return writeToSqlite(database, (sql) => {
+    const firstKept = firstKeptDay(sql, 'request_log');
+    for (const log of logs) if (log.local_day >= firstKept) insertLog(sql, log);
   });
 }
 

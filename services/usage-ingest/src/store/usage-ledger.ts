@@ -8,7 +8,6 @@ import {
   firstKeptDay,
   type GatewayDatabase,
   isPostgres,
-  isRefusedData,
   type RequestLogTable,
   type SummedColumn,
   summedColumns,
@@ -25,7 +24,7 @@ import {
   negative,
   type RecordedBatch,
 } from '../recording/ledger-entry.ts';
-import { recordInSqlite } from './sqlite-ledger-writes.ts';
+import { logInSqlite, recordInSqlite } from './sqlite-ledger-writes.ts';
 
 /**
  * The ledger with its daily sums, and the request log. Ledger and sums always agree, because both
@@ -42,26 +41,31 @@ export class UsageLedger {
     this.logDays = eventDaysOf(database, 'request_log');
   }
 
-  /**
-   * Stores ledger entries and entries of the request log, each once; storing them again changes
-   * nothing. It leaves out log entries of days that are no longer kept, and those without an id or
-   * a time. Usage does not depend on the log.
-   */
-  async record(entries: readonly LedgerEntry[], logs: readonly RequestLogged[]): Promise<RecordedBatch> {
-    const rows = logs.flatMap(toLogRow);
-    if (!isPostgres(this.database)) {
-      const together = await recordInSqlite(this.database, entries, rows).catch(unlessRefused);
-      if (!(together instanceof Error)) return await this.#withoutEstimates(entries, together);
-    }
-    const recorded = await this.add(entries);
-    const logRefusal = await this.#addLogs(rows).catch(unlessRefused);
-    return { ...recorded, ...(logRefusal && { logRefusal }) };
+  /** Stores entries, each once; storing them again changes nothing. */
+  async add(entries: readonly LedgerEntry[]): Promise<RecordedBatch> {
+    if (entries.length === 0) return { fresh: new Set(), tooOld: new Set() };
+    const recorded = isPostgres(this.database)
+      ? await this.transaction(entries, (transaction) => addEntries(transaction, entries))
+      : await recordInSqlite(this.database, entries);
+    return await this.#withoutEstimates(entries, recorded);
   }
 
-  async add(entries: readonly LedgerEntry[]): Promise<RecordedBatch> {
-    if (entries.length === 0) return nothingRecorded;
-    const recorded = await this.transaction(entries, (transaction) => addEntries(transaction, entries));
-    return await this.#withoutEstimates(entries, recorded);
+  /**
+   * Stores entries of the request log, each once. It leaves out those of days that are no longer
+   * kept, and those without an id or a time.
+   */
+  async addLogs(logs: readonly RequestLogged[]): Promise<void> {
+    const rows = logs.flatMap(toLogRow).sort((a, b) => (a.request_id < b.request_id ? -1 : 1));
+    if (rows.length === 0) return;
+    if (!isPostgres(this.database)) return await logInSqlite(this.database, rows);
+    await this.logDays.insertInto(daysOf(rows), async () => {
+      const firstKept = await firstKeptDay(this.database, 'request_log');
+      const kept = rows.filter(({ local_day }) => local_day >= firstKept).map(toJsonRow);
+      if (kept.length === 0) return;
+      await insertionOf(this.database, 'request_log', kept, logInPostgres)
+        .onConflict((conflict) => conflict.columns(['local_day', 'request_id']).doNothing())
+        .execute();
+    });
   }
 
   /**
@@ -97,28 +101,7 @@ export class UsageLedger {
     if (ends.length > 0) await this.transaction(ends, (transaction) => replaceEstimates(transaction, ends));
     return recorded;
   }
-
-  async #addLogs(logs: readonly RequestLogTable[]): Promise<void> {
-    if (logs.length === 0) return;
-    const rows = logs.toSorted((a, b) => (a.request_id < b.request_id ? -1 : 1));
-    await this.logDays.insertInto(daysOf(rows), async () => {
-      const firstKept = await firstKeptDay(this.database, 'request_log');
-      const kept = rows.filter(({ local_day }) => local_day >= firstKept);
-      if (kept.length === 0) return;
-      await insertionOf(this.database, 'request_log', kept, { logged_at_ms: postgresTimeMs })
-        .onConflict((conflict) => conflict.columns(['local_day', 'request_id']).doNothing())
-        .execute();
-    });
-  }
 }
-
-/** Throws failures that are temporary. */
-function unlessRefused(thrown: unknown): Error {
-  if (thrown instanceof Error && isRefusedData(thrown)) return thrown;
-  throw thrown;
-}
-
-const nothingRecorded: RecordedBatch = { fresh: new Set(), tooOld: new Set() };
 
 /**
  * Adds entries with their sums, each once, and returns those that are new. If several have the same
@@ -229,11 +212,18 @@ function daysOf(rows: readonly { readonly local_day: string }[]): readonly strin
   return rows.map(({ local_day }) => local_day);
 }
 
-/**
- * The database's clock, so that readers of the log need not compare clocks. In SQLite this process
- * is the only one.
+/** What Postgres computes: bytes, which JSON does not have, and its own time, so that readers of
+ * the log need not compare clocks. In SQLite this process is the only one.
  */
-const postgresTimeMs = sql`cast(extract(epoch from clock_timestamp()) * 1000 as bigint)`;
+const logInPostgres = {
+  entry: sql.lit(''),
+  entry_bytes: sql`decode(entry, 'base64')`,
+  logged_at_ms: sql`cast(extract(epoch from clock_timestamp()) * 1000 as bigint)`,
+};
+
+function toJsonRow({ entry_bytes: bytes, ...row }: RequestLogTable): RequestLogTable {
+  return { ...row, entry_bytes: null, entry: Buffer.from(bytes ?? []).toString('base64') };
+}
 
 function toLogRow(log: RequestLogged): readonly RequestLogTable[] {
   const { requestId, tokenId, receivedAt, ending, moved, slow, model, attempts } = log;
@@ -248,7 +238,8 @@ function toLogRow(log: RequestLogged): readonly RequestLogTable[] {
     moved: moved ? 1 : 0,
     slow: slow ? 1 : 0,
     models: lines([model, ...attempts.map((attempt) => attempt.model)]),
-    entry: Buffer.from(toBinary(RequestLoggedSchema, log)).toString('base64'),
+    entry: '',
+    entry_bytes: toBinary(RequestLoggedSchema, log),
     status: log.status,
     endpoint: storable(log.endpoint),
     accounts: lines(attempts.map(({ accountId }) => accountId)),

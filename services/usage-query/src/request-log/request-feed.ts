@@ -1,9 +1,9 @@
-import type { GatewayDatabase, RequestLogTable } from '@gateway/database';
+import type { GatewayDatabase } from '@gateway/database';
 import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
 import type { Logger } from '@gateway/telemetry';
 import { addLocalDays, localDayOf, sleep } from '@gateway/time';
-import { type Selectable, sql } from 'kysely';
-import { matches, readLogged, type Search } from './request-search.ts';
+import { sql } from 'kysely';
+import { entryColumns, matches, readLogged, type Search } from './request-search.ts';
 
 /** How often the log is polled while it is watched. */
 const usualPollMs = 1_000;
@@ -107,7 +107,7 @@ export class RequestFeed implements AsyncDisposable {
     for (let [atMs, requestId] = [this.#latestMs - overlapMs, '']; ; ) {
       const rows = await this.#database
         .selectFrom('request_log')
-        .select(['request_id', 'logged_at_ms', 'entry'])
+        .select([...entryColumns, 'logged_at_ms'])
         .where('local_day', '>=', firstDay)
         .where(sql<boolean>`(logged_at_ms, request_id) > (${atMs}, ${requestId})`)
         .orderBy('logged_at_ms')
@@ -132,13 +132,10 @@ type FreshRow = () => RequestLogged;
  * Decoded on demand: of hundreds of requests a second, a watcher of all requests receives only a
  * few.
  */
-function decodedOnce({
-  request_id: requestId,
-  entry,
-}: Pick<Selectable<RequestLogTable>, 'request_id' | 'entry'>): FreshRow {
+function decodedOnce(row: Parameters<typeof readLogged>[0]): FreshRow {
   let log: RequestLogged | undefined;
   return () => {
-    log ??= readLogged({ requestId, entry });
+    log ??= readLogged(row);
     return log;
   };
 }

@@ -1,5 +1,6 @@
 import { create, fromBinary } from '@bufbuild/protobuf';
 import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
+import type { RequestLogTable } from '@gateway/database';
 import { GatewayError } from '@gateway/errors';
 import { RequestEnding, type RequestLogged, RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { RequestFilter, type RequestSearch } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
@@ -29,6 +30,9 @@ interface Criterion {
 }
 
 export type Condition = RawBuilder<SqlBool>;
+
+/** The columns that have a request whole. */
+export const entryColumns = ['request_id', 'entry', 'entry_bytes'] as const;
 
 /** @throws GatewayError for invalid criteria. */
 export function readSearch(search: RequestSearch | undefined): Search {
@@ -94,9 +98,13 @@ export function matches({ criteria }: Search, log: RequestLogged): boolean {
  * Decodes a stored entry of the log. A damaged one is shown by what its id says, so that it never
  * hides the others.
  */
-export function readLogged({ requestId, entry }: { readonly requestId: string; readonly entry: string }) {
+export function readLogged({
+  request_id: requestId,
+  entry,
+  entry_bytes: bytes,
+}: Pick<RequestLogTable, (typeof entryColumns)[number]>) {
   try {
-    return fromBinary(RequestLoggedSchema, Buffer.from(entry, 'base64'));
+    return fromBinary(RequestLoggedSchema, bytes ?? Buffer.from(entry, 'base64'));
   } catch {
     const receivedAtMs = timesOfId(requestId)?.firstMs;
     return create(RequestLoggedSchema, {

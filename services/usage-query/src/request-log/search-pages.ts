@@ -2,7 +2,7 @@ import type { GatewayDatabase } from '@gateway/database';
 import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { monotonicMs, yieldToEventLoop } from '@gateway/time';
 import { type RawBuilder, sql } from 'kysely';
-import { matches, readLogged, type Search } from './request-search.ts';
+import { entryColumns, matches, readLogged, type Search } from './request-search.ts';
 import { endOfDay, isBefore, type LogKey, type LogWalk, walkedRows, walkOf } from './search-walk.ts';
 
 interface PageOrder {
@@ -105,11 +105,11 @@ async function readEntries(database: GatewayDatabase, keys: readonly LogKey[]): 
   const ids = keys.map(({ requestId }) => requestId);
   const rows = await database
     .selectFrom('request_log')
-    .select(['local_day as localDay', 'request_id as requestId', 'entry'])
+    .select(['local_day as localDay', ...entryColumns])
     .where('local_day', 'in', [...new Set(keys.map(({ localDay }) => localDay))])
     .where('request_id', 'in', ids)
     .orderBy('local_day', 'desc')
     .orderBy('request_id', 'desc')
     .execute();
-  return rows.map(({ entry, ...key }) => ({ ...key, log: readLogged({ ...key, entry }) }));
+  return rows.map(({ localDay, ...row }) => ({ localDay, requestId: row.request_id, log: readLogged(row) }));
 }

@@ -11,7 +11,7 @@ import { type Selectable, sql } from 'kysely';
 import { reportUsage } from '../report/report-usage.ts';
 import type { RequestFeed } from '../request-log/request-feed.ts';
 import { timesOfId } from '../request-log/request-id.ts';
-import { readLogged, readSearch } from '../request-log/request-search.ts';
+import { entryColumns, readLogged, readSearch } from '../request-log/request-search.ts';
 import { searchPage } from '../request-log/search-pages.ts';
 import type { LogKey } from '../request-log/search-walk.ts';
 
@@ -34,12 +34,16 @@ export function usageReportHandlers(database: GatewayDatabase, feed: RequestFeed
       const isAsked = sql<boolean>`local_day in (${sql.join(days)}) and request_id = ${requestId}`;
       const [recorded, logged] = await Promise.all([
         database.selectFrom('usage_events').selectAll().where(isAsked).executeTakeFirst(),
-        database.selectFrom('request_log').select(['entry', 'logged_at_ms']).where(isAsked).executeTakeFirst(),
+        database
+          .selectFrom('request_log')
+          .select([...entryColumns, 'logged_at_ms'])
+          .where(isAsked)
+          .executeTakeFirst(),
       ]);
       const loggedAtMs = logged?.logged_at_ms ?? undefined;
       return {
         request: recorded && toRecordedMessage(recorded),
-        log: logged && readLogged({ requestId, ...logged }),
+        log: logged && readLogged(logged),
         // An older release did not record it.
         loggedAt: loggedAtMs === undefined ? undefined : timestampFromMs(loggedAtMs),
       };
