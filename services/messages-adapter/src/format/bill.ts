@@ -22,6 +22,7 @@ export class Bill {
   /** The model that answered after others declined. */
   #model = '';
   #hasMessage = false;
+  #isCut = false;
 
   add(usage: JsonObject): void {
     const { serviceTier, speed, geography } = servedIn(usage);
@@ -49,7 +50,7 @@ export class Bill {
       model: this.#model,
       toolCalls: toolCallsIn(this.#calls),
       passes: fitting.passes,
-      isIncomplete: fitting.isIncomplete || !passes.every(({ counts }) => isWhole(counts)),
+      isIncomplete: this.#isCut || fitting.isIncomplete || !passes.every(({ counts }) => isWhole(counts)),
     });
   }
 
@@ -65,7 +66,8 @@ export class Bill {
    */
   #addPasses(iterations: readonly unknown[]): void {
     const places = new Map<string, number>();
-    for (const value of iterations) {
+    this.#isCut ||= iterations.length > maxPasses;
+    for (const value of iterations.slice(0, maxPasses)) {
       const iteration = asObject(value);
       if (iteration === undefined) continue;
       const [kind, model] = [nameIn(iteration.type) || 'unknown', nameIn(iteration.model)];
@@ -97,6 +99,8 @@ const ownKinds: ReadonlySet<string> = new Set(['message', 'fallback_message']);
 
 const requestsOfTool = '_requests';
 const maxTools = 16;
+/** Far more than any answer has; they take some milliseconds to count. */
+const maxPasses = 5_000;
 
 function servedIn(usage: JsonObject): Pick<Billing, 'serviceTier' | 'speed' | 'geography'> {
   return {

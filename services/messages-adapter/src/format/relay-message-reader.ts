@@ -231,7 +231,7 @@ class MessageMembers {
   }
 }
 
-/** A usage may list many passes. */
-const maxMemberBytes = 1024 * 1024;
+/** Takes some milliseconds to parse. A usage may list many passes. */
+const maxMemberBytes = 256 * 1024;
 /** Takes a few milliseconds to parse. */
 const maxParsedBytes = 256 * 1024;
