@@ -335,13 +335,12 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
 
   /** Hands over the rest, then tells the other replicas. Returns how many admissions there were. */
   async #handOverRest(): Promise<number> {
-    const { failureMode } = this.#options;
     const { replicas = 1 } = this.#heartbeats.place ?? {};
-    const handedOver = await this.#own.handOver();
-    const sinceMs = epochMs();
+    const [handedOver, sinceMs] = [await this.#own.handOver(), epochMs()];
     await this.#beat();
     // Replicas that decide nothing alone have nothing to hand over.
-    if (replicas > 1 && failureMode === 'local') this.#partialReturn = new PartialReturn(replicas, sinceMs);
+    if (replicas > 1 && this.#options.failureMode === 'local')
+      this.#partialReturn = new PartialReturn(replicas, sinceMs);
     return handedOver;
   }
 
