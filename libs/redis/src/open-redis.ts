@@ -225,9 +225,16 @@ function latestTextOf(path: string | undefined): (() => string) | undefined {
 class PersistentRedis extends Redis {
   #isClosed = false;
   #attempts = 0;
+  /** What the connection before this one has not answered, and this one sends again once ready. */
+  #unanswered: Redis['commandQueue'] | undefined;
 
   constructor(options: DriverOptions) {
     super(options);
+    // The driver forgets these commands if the connection is accepted and ends before it is ready.
+    this.on('close', () => {
+      while (this.#unanswered?.length) this.#unanswered.shift()?.command.reject(new Error('The connection is closed.'));
+      this.#unanswered = this.commandQueue;
+    });
     this.on('ready', () => {
       this.#attempts = 0;
     });
@@ -257,5 +264,12 @@ class ReadyCluster extends Cluster {
       return command.promise;
     }
     return super.sendCommand(command, ...rest);
+  }
+
+  /** A command that was to be retried must not wait either when the cluster is lost meanwhile. */
+  override handleError(...[error, ttl, handlers]: Parameters<Cluster['handleError']>): void {
+    const orFail = (retry: () => void) => () => (this.status === 'ready' ? retry() : handlers.defaults());
+    const [tryagain, connectionClosed] = [handlers.tryagain, handlers.connectionClosed].map(orFail);
+    super.handleError(error, ttl, { ...handlers, tryagain, connectionClosed });
   }
 }

@@ -170,6 +170,27 @@ describe('a limiter', () => {
     });
   });
 
+  describe('whose Redis ends behind a load balancer that accepts and closes connections', () => {
+    it('answers what was in flight, goes on alone, and every request has one slot afterwards', async () => {
+      await using proxy = await redisProxy(redis.url);
+      await using limiter = await startLimiter(proxy.url);
+      const key = freshKey();
+      proxy.loseAnswers(true);
+      const inFlight = admitMany(limiter, key, 1);
+      await expect.poll(() => windowOf(key)).toHaveLength(1);
+      proxy.cut(true);
+      const decisions = [...(await inFlight), ...(await admitMany(limiter, key, 1))];
+      expect(decisions.every(({ isAdmitted, status }) => isAdmitted && status?.degraded)).toBe(true);
+      expect(await limiter.metric('store_outages_total')).toBe(1);
+      proxy.loseAnswers(false);
+      proxy.cut(false);
+      await expect
+        .poll(async () => (await limiter.client.peek({ key, limits }, deadline)).status, recovery)
+        .toMatchObject({ degraded: false, requests: { remaining: 3 } });
+      expect((await windowOf(key)).toSorted()).toEqual(decisions.map(({ requestId }) => requestId).toSorted());
+    });
+  });
+
   describe('that gets no answers from a Redis that does its work', () => {
     it('goes on alone, and every request has one slot afterwards', async () => {
       await using proxy = await redisProxy(redis.url);
