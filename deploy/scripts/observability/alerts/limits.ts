@@ -1,4 +1,4 @@
-import type { Alert } from './alert.ts';
+import type { Alert, Firing } from './alert.ts';
 import { counter, gauge } from './series.ts';
 
 export const limitAlerts: readonly Alert[] = [
@@ -113,7 +113,46 @@ export const limitAlerts: readonly Alert[] = [
       },
     ],
   },
+  {
+    name: 'GatewayTotalsMissing',
+    severity: 'ticket',
+    expr: 'sum by (namespace, continued) (increase(gateway_limiter_missing_totals_total[1h])) > 0',
+    summary: 'Redis lost totals of limits while the ledger did not answer: {{ $labels.continued }}',
+    description:
+      'In the last hour, {{ $value | humanize }} requests found no total in Redis. last_known: limits continued from the highest known total. from_zero: tokens per day were too generous. refused: requests with a budget got 429.',
+    cases: [
+      {
+        title: 'fires for each way to continue, and ends an hour later',
+        series: {
+          'gateway_limiter_missing_totals_total{instance="a",continued="last_known"}': gauge([0, 150]),
+          'gateway_limiter_missing_totals_total{instance="a",continued="from_zero"}': counter([0, 60], [4, 1], [0, 90]),
+          'gateway_limiter_missing_totals_total{instance="b",continued="refused"}': counter([0, 60], [2, 1], [0, 90]),
+        },
+        moments: [
+          { at: '60m', firing: [] },
+          { at: '1h30m', firing: [missingTotals('from_zero', '4'), missingTotals('refused', '2')] },
+          { at: '2h5m', firing: [] },
+        ],
+      },
+      {
+        title: 'is silent about losses of an earlier hour, and about a restarted limiter',
+        series: { 'gateway_limiter_missing_totals_total{instance="a",continued="refused"}': gauge([5, 90], [0, 90]) },
+        moments: [
+          { at: '10m', firing: [] },
+          { at: '92m', firing: [] },
+        ],
+      },
+    ],
+  },
 ];
+
+function missingTotals(continued: string, count: string): Firing {
+  return {
+    labels: { continued },
+    summary: `Redis lost totals of limits while the ledger did not answer: ${continued}`,
+    description: `In the last hour, ${count} requests found no total in Redis. last_known: limits continued from the highest known total. from_zero: tokens per day were too generous. refused: requests with a budget got 429.`,
+  };
+}
 
 function differ(count: string): string {
   return `In the last hour, ${count} differences were corrected or settles were dropped. Until then, tokens per day were too generous or too strict.`;

@@ -119,7 +119,7 @@ export const limitsAndTokens: DashboardDescription = {
               legend: 'lost totals: {{continued}}',
             },
           ],
-          alerts: ['GatewayLedgerAndRedisDiffer'],
+          alerts: ['GatewayLedgerAndRedisDiffer', 'GatewayTotalsMissing'],
         },
       ],
     },
