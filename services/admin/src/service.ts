@@ -15,7 +15,7 @@ import { MinuteRate } from './access/minute-rate.ts';
 import { OidcProvider } from './access/oidc-provider.ts';
 import { firstOperatorName, OperatorStore } from './access/operators.ts';
 import { PendingSignIns } from './access/pending-sign-ins.ts';
-import { peopleNotes, readPeopleState } from './access/people-state.ts';
+import { peopleNotes, peopleStateReader } from './access/people-state.ts';
 import { PersonGrants } from './access/person-grants.ts';
 import { lookupCounter, PersonLookups } from './access/person-lookups.ts';
 import { PersonRules } from './access/person-rules.ts';
@@ -84,10 +84,7 @@ export function createAdminService(
   let tending: Promise<unknown> = Promise.resolve();
   let lookingUp: Promise<unknown> = Promise.resolve();
 
-  const openSessions = metrics.gauge({
-    name: 'gateway_admin_open_sessions',
-    help: 'Browser sessions that have not ended.',
-  });
+  const openSessions = metrics.gauge({ name: 'gateway_admin_open_sessions', help: 'Open browser sessions.' });
   metrics.beforeSnapshot(async () => openSessions.set(await sessions.count()));
 
   function personLookups(): PersonLookups | undefined {
@@ -109,7 +106,7 @@ export function createAdminService(
   const parts: AdminParts = { peers, database, rules, audit, sender, logger };
   const state = { hasProvider: provider !== undefined, rules, lookups };
   const notes = peopleNotes(state);
-  const figures = new FigureReader({ peers, people: () => readPeopleState(state), notes, logger });
+  const figures = new FigureReader({ peers, people: peopleStateReader(state, metrics), notes, logger });
   const relay = new EdgeRelay(peers.edgeUrl);
   const alerts = new AlertLoop({
     ...{ peers, figures, store: new AlertStore(database), sender, logger, metrics },
@@ -140,8 +137,7 @@ export function createAdminService(
       for (const note of notes) logger.warn({ note }, 'the sign-in of people');
       figures.start();
       alerts.start();
-      const { auditRetentionDays: retentionDays } = config;
-      tending = tendAuditLog({ database, logger, retentionDays, signal: stopping.signal });
+      tending = tendAuditLog({ database, logger, retentionDays: config.auditRetentionDays, signal: stopping.signal });
       if (lookups !== undefined) lookingUp = lookups.tend(stopping.signal);
       await ensureFirst().catch((err) => logger.warn({ err }, 'the first operator could not be created yet'));
     },

@@ -3,6 +3,7 @@ import { backendAlerts } from './backends.ts';
 import { burnRateAlerts } from './burn-rates.ts';
 import { ledgerAlerts } from './ledger.ts';
 import { limitAlerts } from './limits.ts';
+import { peopleAlerts } from './people.ts';
 import { poolAlerts } from './pools.ts';
 import { processAlerts } from './processes.ts';
 
@@ -14,6 +15,7 @@ export const alertGroups: Readonly<Record<string, readonly Alert[]>> = {
   'gateway-ledger': ledgerAlerts,
   'gateway-backends': backendAlerts,
   'gateway-processes': processAlerts,
+  'gateway-people': peopleAlerts,
 };
 
 export const allAlerts: readonly Alert[] = Object.values(alertGroups).flat();

@@ -83,7 +83,8 @@ export const servicesAndRuntime: DashboardDescription = {
         {
           kind: 'lines',
           title: 'Sign-ins and sessions',
-          description: "Sign-ins by result, browser sessions, and refreshes of people's sessions by result.",
+          description:
+            "Sign-ins by result, browser sessions, refreshes of people's sessions, and missing groups of tokens.",
           unit: 'none',
           width: 8,
           targets: [
@@ -91,7 +92,9 @@ export const servicesAndRuntime: DashboardDescription = {
             { expr: gauge('max', 'gateway_admin_open_sessions'), legend: 'sessions' },
             { expr: increase('gateway_session_refreshes_total', ['result']), legend: 'refresh {{result}}' },
             { expr: increase('gateway_person_lookups_total', ['result']), legend: 'lookup {{result}}' },
+            { expr: gauge('max', 'gateway_admin_missing_people_groups'), legend: 'missing groups' },
           ],
+          alerts: ['GatewayPeopleGroupMissing'],
         },
         {
           kind: 'lines',

@@ -1,5 +1,6 @@
+import { Metrics } from '@gateway/telemetry';
 import { describe, expect, it } from 'vitest';
-import { peopleNotes, readPeopleState } from './people-state.ts';
+import { peopleNotes, peopleStateReader } from './people-state.ts';
 import { PersonRules } from './person-rules.ts';
 
 function state(
@@ -18,7 +19,7 @@ describe('what operators learn about the sign-in of people', () => {
     ['members of groups', [['developers', '']], []],
   ] as const)('is that %s may sign in, without a finding', async (_, groups, notes) => {
     expect(peopleNotes(state(groups))).toEqual(notes.map((text) => expect.stringContaining(text)));
-    expect(await readPeopleState(state(groups))).toEqual({ missingGroups: [], withoutLookups: 0 });
+    expect(await peopleStateReader(state(groups), new Metrics())()).toEqual({ missingGroups: [], withoutLookups: 0 });
   });
 
   it('is that people are never looked up', () => {
@@ -32,15 +33,19 @@ describe('what operators learn about the sign-in of people', () => {
       ['b', 'team-a'],
       ['*', 'gone'],
     ] as const;
-    expect(await readPeopleState(state(groups, { without: 3 }))).toEqual({
-      missingGroups: [{ name: 'gone', members: ['a', '*'] }],
-      withoutLookups: 3,
-    });
+    const known = ['team-a'];
+    const metrics = new Metrics();
+    const read = peopleStateReader(state(groups, { known, without: 3 }), metrics);
+    expect(await read()).toEqual({ missingGroups: [{ name: 'gone', members: ['a', '*'] }], withoutLookups: 3 });
+    expect(await metrics.exposition()).toContain('gateway_admin_missing_people_groups 1\n');
+    known.push('gone');
+    expect(await read()).toEqual({ missingGroups: [], withoutLookups: 3 });
+    expect(await metrics.exposition()).toContain('gateway_admin_missing_people_groups 0\n');
   });
 
   it('is nothing without a provider', async () => {
     const without = state([], { hasProvider: false });
-    expect([peopleNotes(without), await readPeopleState(without)]).toEqual([
+    expect([peopleNotes(without), await peopleStateReader(without, new Metrics())()]).toEqual([
       [],
       { missingGroups: [], withoutLookups: 0 },
     ]);

@@ -1,3 +1,4 @@
+import type { Metrics } from '@gateway/telemetry';
 import type { PersonLookups } from './person-lookups.ts';
 import type { MissingGroup, PersonRules } from './person-rules.ts';
 
@@ -17,11 +18,17 @@ export interface PeopleStateParts {
   readonly lookups: Pick<PersonLookups, 'countWithout'> | undefined;
 }
 
-/** What needs an operator now. */
-export async function readPeopleState({ hasProvider, rules, lookups }: PeopleStateParts): Promise<PeopleState> {
-  if (!hasProvider) return { missingGroups: [], withoutLookups: 0 };
-  const [missingGroups, withoutLookups] = await Promise.all([rules.missingGroups(), lookups?.countWithout() ?? 0]);
-  return { missingGroups, withoutLookups };
+/** Reads what needs an operator now. */
+export function peopleStateReader({ rules, lookups }: PeopleStateParts, metrics: Metrics): () => Promise<PeopleState> {
+  const missing = metrics.gauge({
+    name: 'gateway_admin_missing_people_groups',
+    help: 'Groups of tokens that OIDC_PEOPLE_GROUPS names and that do not exist.',
+  });
+  return async () => {
+    const [missingGroups, withoutLookups] = await Promise.all([rules.missingGroups(), lookups?.countWithout() ?? 0]);
+    missing.set(missingGroups.length);
+    return { missingGroups, withoutLookups };
+  };
 }
 
 /** What the settings mean, in sentences. */

@@ -21,8 +21,7 @@ export interface Figures {
 
 export interface FigureReaderOptions {
   readonly peers: Pick<AdminPeers, 'replicas' | 'broker' | 'usageLedger'>;
-  /** Absent: no provider signs people in. */
-  readonly people?: () => Promise<PeopleState>;
+  readonly people: () => Promise<PeopleState>;
   /** As in `Overview`. */
   readonly notes?: readonly string[];
   readonly logger: Logger;
@@ -149,10 +148,9 @@ export class FigureReader {
 
   async #countDeadLetters(signal: AbortSignal): Promise<void> {
     if (epochMs() < this.#deadLetters.readAtMs + deadLettersEveryMs) return;
+    const { usageLedger } = this.#options.peers;
     const call = { signal, timeoutMs: readingTimeoutMs };
-    const answer = await this.#options.peers.usageLedger
-      .replayDeadLetters({ dryRun: true }, call)
-      .catch(() => undefined);
+    const answer = await usageLedger.replayDeadLetters({ dryRun: true }, call).catch(() => undefined);
     if (answer === undefined) return;
     const { replayed, duplicates, stillDead } = answer;
     this.#deadLetters = { count: replayed + duplicates + stillDead.length, readAtMs: epochMs() };
@@ -160,9 +158,8 @@ export class FigureReader {
 
   /** While identity does not answer, what was known last stays. */
   async #readPeople(signal: AbortSignal): Promise<void> {
-    const { people } = this.#options;
-    if (people === undefined || epochMs() < this.#peopleReadAtMs + peopleEveryMs) return;
-    const read = await orAborted(people(), signal).catch(() => undefined);
+    if (epochMs() < this.#peopleReadAtMs + peopleEveryMs) return;
+    const read = await orAborted(this.#options.people(), signal).catch(() => undefined);
     if (read === undefined) return;
     this.#people = read;
     this.#peopleReadAtMs = epochMs();

@@ -32,7 +32,8 @@ function watchedGateway(intervalsMs = { watched: 5, otherwise: 5 }) {
     usageLedger: { replayDeadLetters: async () => create(ReplayDeadLettersResponseSchema, { replayed: 1 }) },
     // The test calls no other methods of these services.
   } as unknown as FigureReaderOptions['peers'];
-  const figures = new FigureReader({ peers, logger: createLogger('admin', 'silent'), intervalsMs });
+  const people = async () => ({ missingGroups: [], withoutLookups: 0 });
+  const figures = new FigureReader({ peers, people, logger: createLogger('admin', 'silent'), intervalsMs });
   figures.start();
   onTestFinished(() => figures[Symbol.asyncDispose]());
   const transport = createRouterTransport(({ service }) => service(SystemService, systemService(figures)));
