@@ -5,7 +5,7 @@ import { certificateFiles } from './dev-certificates.ts';
 export interface FirstToken {
   readonly label: string;
   readonly requestsPerMinute: number;
-  readonly tokensPerDay: bigint;
+  readonly tokensPerDay: number;
 }
 
 /**

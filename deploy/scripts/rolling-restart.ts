@@ -66,7 +66,7 @@ async function run(): Promise<boolean> {
   if (certificates !== undefined) await writeDevCertificates(certificates);
   const simulator = stack.use(await startSimulator({ faults: streamedModels.map(slowly) }));
   const services = await startServices(simulator);
-  const limits = { label: 'rolling restart', requestsPerMinute: 1_000_000, tokensPerDay: 1_000_000_000_000n };
+  const limits = { label: 'rolling restart', requestsPerMinute: 1_000_000, tokensPerDay: 1_000_000_000_000 };
   const token = await issueToken(services.identity[0]?.grpcUrl ?? '', limits, certificates);
   const edges = services['edge-router'].map(({ publicUrl = '', adminUrl }) => ({
     url: publicUrl,

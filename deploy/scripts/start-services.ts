@@ -188,7 +188,7 @@ async function start(
     signal,
   );
   const first = firstOfEach(services);
-  const limits = { label: 'first token', requestsPerMinute: 60, tokensPerDay: 1_000_000n };
+  const limits = { label: 'first token', requestsPerMinute: 60, tokensPerDay: 1_000_000 };
   const token = settings.isDatabaseShared
     ? undefined
     : await issueToken(first.identity.grpcUrl, limits, certificates, settings.startTimeoutMs);

@@ -61,7 +61,7 @@ export function alertsBehaviour(gateway: () => ConfiguredTopology): void {
 
     it('is warned of a group whose personal tokens reach its limit, and these are never refused', async () => {
       const groups = adminClient(GroupService, gateway());
-      const limits = { tokensPerDay: 100n };
+      const limits = { tokensPerDay: 100 };
       const { group } = await groups.createGroup({ name: `e2e ${crypto.randomUUID()}`, limits });
       const groupId = group?.groupId ?? '';
       const tokens = adminClient(TokenService, gateway());
@@ -78,9 +78,9 @@ export function alertsBehaviour(gateway: () => ConfiguredTopology): void {
       const { alerts } = await adminClient(AlertService, gateway()).listAlerts({ last: 1_000 });
       return alerts
         .filter((alert) => alert.subject === subject)
-        .map(({ $typeName: _, at: _at, ...alert }) => ({
+        .map(({ $typeName: _, atMs: _atMs, ...alert }) => ({
           ...alert,
-          endedAt: String(alert.endedAt?.seconds),
+          endedAtMs: String(alert.endedAtMs),
         }));
     };
 

@@ -92,9 +92,7 @@ const responsesUsage = {
 
 function writesOf(usage: object): object {
   if (usage === responsesUsage) return {};
-  return usage === olderUsage
-    ? { cacheWrite5mTokens: '248' }
-    : { cacheWrite5mTokens: '148', cacheWrite1hTokens: '100' };
+  return usage === olderUsage ? { cacheWrite5mTokens: 248 } : { cacheWrite5mTokens: 148, cacheWrite1hTokens: 100 };
 }
 
 type Ask = (gateway: Topology, token: string, more?: Readonly<Record<string, unknown>>) => Promise<{ status: number }>;

@@ -43,13 +43,13 @@ export function groupsBehaviour(gateway: () => Topology): void {
     });
 
     it('spends its budget to the millionth, then refuses until the period ends', async () => {
-      const amountMicros = 20_000n;
+      const amountMicros = 20_000;
       const group = await createGroup({ limits: { budget: { amountMicros, period: BudgetPeriod.MONTH } } });
       const token = await group.token();
       for (let n = 1; n <= 2; n++) {
         gateway().simulator.faults.add({ account: 'counting-a', times: 1, fault: usageFault });
         expect((await askMessages(token, 50)).status).toBe(200);
-        const budget = { spentMicros: BigInt(n) * 15_384n, reservedMicros: 0n, amountMicros };
+        const budget = { spentMicros: n * 15_384, reservedMicros: 0, amountMicros };
         await expect.poll(async () => (await group.status())?.budget).toMatchObject(budget);
       }
       const refused = await ask(token);
@@ -58,11 +58,11 @@ export function groupsBehaviour(gateway: () => Topology): void {
     });
 
     it('answers a request that alone is larger than its budget, and refuses the next one with numbers', async () => {
-      const group = await createGroup({ limits: { budget: { amountMicros: 10_000n, period: BudgetPeriod.DAY } } });
+      const group = await createGroup({ limits: { budget: { amountMicros: 10_000, period: BudgetPeriod.DAY } } });
       const token = await group.token();
       gateway().simulator.faults.add({ account: 'counting-a', times: 1, fault: usageFault });
       expect((await askMessages(token, 100_000)).status).toBe(200);
-      await expect.poll(async () => (await group.status())?.budget?.spentMicros).toBe(15_384n);
+      await expect.poll(async () => (await group.status())?.budget?.spentMicros).toBe(15_384);
       const refused = await askMessages(token, 10);
       expect(refused).toMatchObject({ status: 429 });
       expect(refused.text).toMatch(
@@ -71,26 +71,26 @@ export function groupsBehaviour(gateway: () => Topology): void {
     });
 
     it('refuses a request that does not fit beside what others reserved, and answers it when they end', async () => {
-      const group = await createGroup({ limits: { budget: { amountMicros: 100_000n, period: BudgetPeriod.DAY } } });
+      const group = await createGroup({ limits: { budget: { amountMicros: 100_000, period: BudgetPeriod.DAY } } });
       const { tokenText: token } = await group.issue(TokenKind.SERVICE, { requestsPerMinute: 3 });
       const remaining = ({ headers }: { readonly headers: Headers }) => headers.get('x-ratelimit-remaining-requests');
       const delay = { kind: 'delay', beforeHeadersMs: roomMs(2_000) } as const;
       gateway().simulator.faults.add({ account: 'counting-a', times: 1, fault: delay });
       const running = askMessages(token, 100);
-      await expect.poll(async () => (await group.status())?.budget?.reservedMicros).toBeGreaterThan(0n);
+      await expect.poll(async () => (await group.status())?.budget?.reservedMicros).toBeGreaterThan(0);
       const refused = await askMessages(token, 100_000);
       expect(refused.status).toBe(429);
       expect(refused.headers.get('retry-after')).toBe('1');
       expect(remaining(refused)).toBe('2');
       expect((await running).status).toBe(200);
-      await expect.poll(async () => (await group.status())?.budget?.reservedMicros).toBe(0n);
+      await expect.poll(async () => (await group.status())?.budget?.reservedMicros).toBe(0);
       const answered = await askMessages(token, 100_000);
       expect(answered.status).toBe(200);
       expect(remaining(answered)).toBe('1');
     });
 
     it('is crossed by one of many requests whose content the provider fetches, at the same time', async () => {
-      const budget = { amountMicros: 1_000_000n, period: BudgetPeriod.DAY };
+      const budget = { amountMicros: 1_000_000, period: BudgetPeriod.DAY };
       const group = await createGroup({ limits: { budget } });
       const token = await group.token();
       const fault = { kind: 'usage', members: largeUsage, atStart: largeUsage } as const;
@@ -104,11 +104,11 @@ export function groupsBehaviour(gateway: () => Topology): void {
       expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 429]));
       expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
       const spent = async () => (await group.status())?.budget;
-      await expect.poll(spent).toMatchObject({ spentMicros: 2_000_001n, reservedMicros: 0n });
+      await expect.poll(spent).toMatchObject({ spentMicros: 2_000_001, reservedMicros: 0 });
     });
 
     it('refuses a model without a price, or prices it as the dearest of its pool, as the group says', async () => {
-      const limits = { budget: { amountMicros: 1_000_000n, period: BudgetPeriod.DAY } };
+      const limits = { budget: { amountMicros: 1_000_000, period: BudgetPeriod.DAY } };
       const group = await createGroup({ limits });
       const token = await group.token();
       const model = 'claude-haiku-4-5';
@@ -118,22 +118,22 @@ export function groupsBehaviour(gateway: () => Topology): void {
         expect(JSON.stringify(refused.json)).toContain('has no price');
       }
       expect((await ask(token, { model: 'claude-unknown' })).status).toBe(404);
-      expect((await group.status())?.budget).toMatchObject({ spentMicros: 0n, reservedMicros: 0n });
+      expect((await group.status())?.budget).toMatchObject({ spentMicros: 0, reservedMicros: 0 });
       const { groupId } = group;
       await adminClient(GroupService, gateway()).updateGroup({ groupId, unpricedModels: UnpricedModels.DEAREST });
       await expect.poll(async () => (await ask(token, { model })).status).toBe(200);
-      await expect.poll(async () => (await group.status())?.budget?.spentMicros).toBeGreaterThan(0n);
+      await expect.poll(async () => (await group.status())?.budget?.spentMicros).toBeGreaterThan(0);
     });
 
     it('leaves the limits of its tokens as they are', async () => {
       const group = await createGroup({ limits: { requestsPerMinute: 60 } });
-      const { tokenText } = await group.issue(TokenKind.SERVICE, { tokensPerDay: 1n });
+      const { tokenText } = await group.issue(TokenKind.SERVICE, { tokensPerDay: 1 });
       expect((await ask(tokenText)).status).toBe(200);
       expect(await ask(tokenText)).toMatchObject({ status: 429, json: { error: { limit: 'tokens_per_day' } } });
     });
 
     it('hides models that its tokens may not use, also when its budget is spent', async () => {
-      const budget = { amountMicros: 0n, period: BudgetPeriod.DAY };
+      const budget = { amountMicros: 0, period: BudgetPeriod.DAY };
       const access = create(AccessRulesSchema, { models: ['gateway/snel'] });
       const group = await createGroup({ access });
       const token = await group.token();
@@ -148,13 +148,13 @@ export function groupsBehaviour(gateway: () => Topology): void {
       expect(await messageOf('gateway/counting')).toBe(await messageOf('gateway/unknown'));
       expect(await messageOf('claude-sonnet-5')).toBe(await messageOf('claude-unknown'));
       expect((await ask(token, { model: 'gateway/snel' })).status).toBe(200);
-      await group.setLimits({ budget: { ...budget, amountMicros: 1n } });
-      await expect.poll(async () => (await group.status())?.budget?.amountMicros).toBe(1n);
+      await group.setLimits({ budget: { ...budget, amountMicros: 1 } });
+      await expect.poll(async () => (await group.status())?.budget?.amountMicros).toBe(1);
       expect(await messageOf('claude-sonnet-5')).toBe(await messageOf('claude-unknown'));
     });
 
     it('hides models that no account with its labels serves, also when its budget has no room', async () => {
-      const limits = { budget: { amountMicros: 1n, period: BudgetPeriod.DAY } };
+      const limits = { budget: { amountMicros: 1, period: BudgetPeriod.DAY } };
       const access = create(AccessRulesSchema, { accountLabels: ['label-of-no-account'] });
       const token = await (await createGroup({ access, limits })).token();
       const answer = await askMessages(token, 1_000);

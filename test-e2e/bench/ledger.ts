@@ -4,7 +4,6 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { create } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { eventDaysOf } from '@gateway/database';
 import { migratePostgres, openPostgres } from '@gateway/database/postgres';
 import {
@@ -220,14 +219,14 @@ function newEvent() {
   return create(UsageRecordedSchema, {
     requestId: `${time.slice(0, 8)}-${time.slice(8)}-7${random.slice(0, 3)}-a${random.slice(3, 6)}-${random.slice(6, 18)}`,
     tokenId: `token-00000000-0000-0000-0000-${String(number % (tokens ?? 1)).padStart(12, '0')}`,
-    admittedAt: timestampFromMs(nowMs),
+    admittedAtMs: nowMs,
     localDay: today,
     endpoint: '/v1/chat/completions',
     provider: number % 2 === 0 ? 'provider_a' : 'provider_b',
     model: `model-with-a-name-${number % (models ?? 1)}`,
-    inputTokens: BigInt(1_000 + (number % 9_000)),
-    cachedTokens: BigInt(number % 1_000),
-    outputTokens: BigInt(100 + (number % 900)),
+    inputTokens: 1_000 + (number % 9_000),
+    cachedTokens: number % 1_000,
+    outputTokens: 100 + (number % 900),
     outcome: LedgerOutcome.COMPLETED,
     accountId: `responses/team-${number % 3}`,
   });

@@ -20,7 +20,7 @@ export async function issueTeams(gateway: Topology): Promise<readonly Team[]> {
   const tokens = adminClient(TokenService, gateway);
   return await Promise.all(
     teams.map(async ({ label, note, share, rpm, tpd }) => {
-      const limits = { requestsPerMinute: rpm, tokensPerDay: BigInt(tpd) };
+      const limits = { requestsPerMinute: rpm, tokensPerDay: tpd };
       const { token, tokenText } = await tokens.issueToken({ kind: TokenKind.SERVICE, label, note, limits });
       return { tokenId: token?.tokenId ?? '', text: tokenText, share };
     }),
@@ -130,7 +130,7 @@ export async function operateOn(gateway: Topology, [first]: readonly Team[]): Pr
   await fetch(`${gateway.adminUrl}/gateway.admin.v1.SessionService/SignIn`, {
     ...{ method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"token":"guessed"}' },
   });
-  await tokens.updateToken({ tokenId, limits: { requestsPerMinute: 900, tokensPerDay: 3_000_000n } });
+  await tokens.updateToken({ tokenId, limits: { requestsPerMinute: 900, tokensPerDay: 3_000_000 } });
   await tokens.rotateToken({ tokenId, keepOldSeconds: 86_400 });
   await accounts.setAccountState({ accountId, use: AccountUse.DRAINING });
   await accounts.setAccountState({ accountId, use: AccountUse.ACTIVE, expectedUse: AccountUse.DRAINING });

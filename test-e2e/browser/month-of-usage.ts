@@ -1,6 +1,5 @@
 import { dirname, join } from 'node:path';
 import { create } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { openSqlite } from '@gateway/database/sqlite';
 import { LedgerOutcome, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { UsageIngestService } from '@gateway/proto/usage/v1/usage_service_pb.js';
@@ -38,11 +37,11 @@ function dayOf({ tokenId, share }: Team, daysAgo: number) {
     const { provider, model, accountId } = models[(n + share) % models.length] ?? models[0];
     return create(UsageRecordedSchema, {
       ...{ requestId: idAt(noonMs, share * 1_000 + n), tokenId, provider, model, accountId },
-      ...{ admittedAt: timestampFromMs(noonMs), localDay: localDayOf(noonMs), outcome: LedgerOutcome.COMPLETED },
+      ...{ admittedAtMs: noonMs, localDay: localDayOf(noonMs), outcome: LedgerOutcome.COMPLETED },
       endpoint: '/v1/chat/completions',
-      inputTokens: BigInt(3_000 + 170 * n),
-      cachedTokens: BigInt(1_500 + 60 * n),
-      outputTokens: BigInt(700 + 40 * n),
+      inputTokens: 3_000 + 170 * n,
+      cachedTokens: 1_500 + 60 * n,
+      outputTokens: 700 + 40 * n,
     });
   });
 }

@@ -72,7 +72,6 @@ function messageOf({ fields }: DescMessage, filling: Filling, prefix: string): R
 
 function fillingOf(field: DescField, filling: Filling, path: string): unknown {
   if (field.message !== undefined) {
-    if (field.message.typeName === 'google.protobuf.Timestamp') return timeFor(field);
     return path.split('.').length > 4 ? undefined : messageOf(field.message, filling, `${path}.`);
   }
   if (field.enum !== undefined) return firstValueOf(field.enum);
@@ -82,14 +81,15 @@ function fillingOf(field: DescField, filling: Filling, path: string): unknown {
     case ScalarType.BOOL:
       return false;
     default:
+      if (/(?:[aA]t|[uU]ntil|[sS]ince)Ms$/.test(field.localName)) return timeFor(field);
       // Revisions and filters by number: any value.
       return /revision|status|keepOld/i.test(field.localName) ? 0 : 5;
   }
 }
 
-function timeFor({ localName }: DescField): string {
+function timeFor({ localName }: DescField): number {
   const dayMs = 86_400_000;
-  return new Date(Date.now() + (localName === 'since' ? -dayMs : dayMs)).toISOString();
+  return Date.now() + (localName === 'sinceMs' ? -dayMs : dayMs);
 }
 
 function firstValueOf({ values }: DescEnum): string | undefined {

@@ -19,7 +19,7 @@ export interface ReconciledCounter {
 /** Reads a token's day counter at one limiter, and changes nothing. */
 export async function dayCounterOf(limiterUrl: string, tokenId: string, tokensPerDay: number): Promise<DayCounter> {
   using limiter = openChannel(limiterUrl);
-  const request = { key: `token:${tokenId}`, limits: { tokensPerDay: BigInt(tokensPerDay) } };
+  const request = { key: `token:${tokenId}`, limits: { tokensPerDay } };
   const { status } = await limiter.client(LimiterService).peek(request, { timeoutMs: roomMs(10_000) });
   if (status?.tokens === undefined) throw new Error('Peek answered without a status');
   return { localDay: status.localDay, usedTokens: tokensPerDay - Number(status.tokens.remaining) };

@@ -85,7 +85,7 @@ export function operatorByApi(access: AdminAccess): Operator {
     },
     async knowsModelsOf(name) {
       const { overview } = await pools.listPools({ pool: name }, options());
-      return overview?.pools[0]?.pool?.modelsReportedAt !== undefined;
+      return overview?.pools[0]?.pool?.modelsReportedAtMs !== undefined;
     },
     async requestsOf(tokenId) {
       const listed = await requests.listRequests({ search: { tokenIds: [tokenId] }, pageSize: 100 }, options());
@@ -116,7 +116,7 @@ export function operatorByServices(
     accountsOf: async (pool) => (await broker.listAccounts({ pool }, deadline)).accounts,
     async knowsModelsOf(pool) {
       const { pools } = await onceReachable(() => broker.listPools({}, deadline));
-      return pools.find(({ name }) => name === pool)?.modelsReportedAt !== undefined;
+      return pools.find(({ name }) => name === pool)?.modelsReportedAtMs !== undefined;
     },
     async requestsOf(tokenId) {
       const search = { tokenIds: [tokenId] };

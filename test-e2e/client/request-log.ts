@@ -15,14 +15,14 @@ export interface LoggedRequestJson {
   readonly errorCode?: string;
   readonly moved?: boolean;
   readonly attempts?: readonly AttemptJson[];
-  readonly noAccount?: { readonly cause: string; readonly retryAt?: string };
+  readonly noAccount?: { readonly cause: string; readonly retryAtMs?: number };
   readonly usage?: {
-    readonly inputTokens?: string;
-    readonly outputTokens?: string;
-    readonly cacheWrite5mTokens?: string;
-    readonly cacheWrite1hTokens?: string;
+    readonly inputTokens?: number;
+    readonly outputTokens?: number;
+    readonly cacheWrite5mTokens?: number;
+    readonly cacheWrite1hTokens?: number;
   };
-  readonly costMicros?: string;
+  readonly costMicros?: number;
 }
 
 export interface AttemptJson {
@@ -30,7 +30,7 @@ export interface AttemptJson {
   readonly reason?: string;
   readonly result: string;
   readonly upstreamStatus?: number;
-  readonly retryAt?: string;
+  readonly retryAtMs?: number;
   readonly amended?: string;
   readonly givenUp?: string;
   readonly skipped?: readonly { readonly pool: string; readonly reason: string; readonly count: number }[];

@@ -40,5 +40,5 @@ export async function revokeToken({ operator }: Pick<Topology, 'operator'>, toke
 }
 
 function limitsOf({ requestsPerMinute, tokensPerDay }: Omit<TokenOptions, 'kind'>) {
-  return { requestsPerMinute, tokensPerDay: tokensPerDay === undefined ? undefined : BigInt(tokensPerDay) };
+  return { requestsPerMinute, tokensPerDay };
 }

@@ -66,7 +66,7 @@ describe('a budget that two hundred clients spend', () => {
   async function spendWholeBudget(meanwhile: () => Promise<void> = async () => undefined) {
     const access = { adminUrl: gateway.replicas.admin[0]?.adminUrl ?? '', adminToken };
     const [groups, tokens] = [adminClient(GroupService, access), adminClient(TokenService, access)];
-    const budgetOfDay = { amountMicros: BigInt(amountMicros), period: BudgetPeriod.DAY };
+    const budgetOfDay = { amountMicros, period: BudgetPeriod.DAY };
     // Nothing but the budget refuses, also where edges apply their shares.
     const limits = { concurrentRequests: 8 * clients, budget: budgetOfDay };
     const { group } = await groups.createGroup({ name: `budget ${crypto.randomUUID()}`, limits });
@@ -81,7 +81,7 @@ describe('a budget that two hundred clients spend', () => {
     await meanwhile();
     const { counts, ...spending } = await load.ended;
     const budget = async () => (await groups.getGroup({ group: groupId })).group?.limits?.budget;
-    const isQuiet = () => expect.poll(async () => (await budget())?.reservedMicros, longWait).toBe(0n);
+    const isQuiet = () => expect.poll(async () => (await budget())?.reservedMicros, longWait).toBe(0);
     await isQuiet();
     // What killed processes had reserved can be spent now.
     const rest = (await spend({ ...of, clients: 1 }).ended).counts;

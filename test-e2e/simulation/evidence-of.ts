@@ -70,7 +70,7 @@ export async function statesOf(cluster: Cluster, groups: readonly TokenGroup[]):
   const states = groups.map(async ({ groupId, ...plan }) => {
     const reading = { key: `group:${groupId}`, requestId: '', costKind: CostKind.REQUEST_AND_TOKENS };
     const { status } = await limits.admit({ ...reading, limits: limitsOf(plan) });
-    const { spentMicros = 0n, reservedMicros = 0n } = status?.budget ?? {};
+    const { spentMicros = 0, reservedMicros = 0 } = status?.budget ?? {};
     const running = status?.concurrency?.running ?? 0;
     return { groupId, running, spentMicros: Number(spentMicros), reservedMicros: Number(reservedMicros) };
   });

@@ -46,7 +46,7 @@ async function serve(tls: Tls) {
   const routes = [
     serviceRoute(UsageQueryService, {
       getUsage: () => ({}),
-      getDayTotal: () => ({ totalTokens: 7n }),
+      getDayTotal: () => ({ totalTokens: 7 }),
       getGroupTotal: () => ({}),
       getTypicalOutput: () => ({}),
     }),
@@ -79,7 +79,7 @@ const dayTotal = (query: Client<typeof UsageQueryService>) => query.getDayTotal(
 describe('calls between services with TLS', () => {
   it('are answered when the call table has them', async () => {
     const { url, refused } = await serve(await identityOf('usage-query'));
-    expect(await dayTotal(connect(url, await identityOf('limiter')).query)).toMatchObject({ totalTokens: 7n });
+    expect(await dayTotal(connect(url, await identityOf('limiter')).query)).toMatchObject({ totalTokens: 7 });
     expect(refused).toEqual([]);
   });
 
@@ -113,7 +113,7 @@ describe('calls between services with TLS', () => {
       call.call(client, {}, (error, answer) => resolve(error?.details ?? answer));
       return promise;
     };
-    expect(await ask('limiter')).toMatchObject({ totalTokens: 7n });
+    expect(await ask('limiter')).toMatchObject({ totalTokens: 7 });
     expect(await ask('billing')).toBe('billing may not call /gateway.usage.v1.UsageQueryService/GetDayTotal.');
     expect(refused).toEqual([{ path: '/gateway.usage.v1.UsageQueryService/GetDayTotal', caller: ['billing'] }]);
   });
@@ -188,7 +188,7 @@ describe('calls between services with TLS', () => {
     // For some attempts.
     await sleep(500);
     proxy.leadTo([`http://127.0.0.1:${port}`]);
-    await expect.poll(() => dayTotal(query).catch(String)).toMatchObject({ totalTokens: 7n });
+    await expect.poll(() => dayTotal(query).catch(String)).toMatchObject({ totalTokens: 7 });
     // Longer than grpc-js' pause before it reconnects.
     await sleep(2_000);
     expect(proxy.connections).toBe(1);
@@ -202,7 +202,7 @@ describe('calls between services with TLS', () => {
     while (problems.length === 0) await sleep(10);
     expect(problems[0]).toContain(`${files.keyFile} can't be used: ENOENT`);
     const { url } = await serve(await identityOf('usage-query'));
-    expect(await dayTotal(connect(url, tls).query)).toMatchObject({ totalTokens: 7n });
+    expect(await dayTotal(connect(url, tls).query)).toMatchObject({ totalTokens: 7 });
     expect(() => new Tls({ ...files, keyFile: files.certFile })).toThrow(`${files.certFile} can't be used`);
   });
 });

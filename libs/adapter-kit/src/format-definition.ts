@@ -5,6 +5,7 @@ import type { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import type {
   AccountProblem,
   AttemptResult,
+  QuotaWindow as ContractQuotaWindow,
   Lease,
   ProviderFormat as ProviderFormatId,
 } from '@gateway/proto/pool/v1/account_pb.js';
@@ -225,21 +226,9 @@ export interface QuotaAnswer extends Pick<UpstreamHead, 'headers' | 'skewMs'> {
 }
 
 /** A quota of an account, as its provider reports it. */
-export interface QuotaWindow {
-  /** The provider's name of the quota, with lengths such as "5h" and "7d". */
-  readonly name: string;
-  /**
-   * The models that it applies to: an id, or a pattern in which "*" stands for any text. Empty: the
-   * whole account.
-   */
-  readonly models: string;
-  /** The used share, 0 to 1; more if requests exceeded the quota. */
-  readonly usedFraction: number;
-  /** When it resets, in epoch milliseconds; undefined when the provider did not say. */
+export type QuotaWindow = Readonly<Pick<ContractQuotaWindow, 'name' | 'models' | 'usedFraction' | 'lengthSeconds'>> & {
   readonly resetsAtMs: number | undefined;
-  /** Its total length; undefined when unknown. */
-  readonly lengthSeconds: number | undefined;
-}
+};
 
 /**
  * A failed attempt: what it shows about the account, and the client's error if no other attempt is

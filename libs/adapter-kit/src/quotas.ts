@@ -1,5 +1,4 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { QuotaWindowSchema } from '@gateway/proto/pool/v1/account_pb.js';
 import { msUntil } from '@gateway/time';
 import type { QuotaWindow } from './format-definition.ts';
@@ -12,16 +11,9 @@ export function withLaterQuotas(quotas: readonly QuotaWindow[], later: readonly 
 }
 
 /** A quota as the contract has it. */
-export function toWindow({
-  resetsAtMs,
-  lengthSeconds,
-  ...window
-}: QuotaWindow): MessageInitShape<typeof QuotaWindowSchema> {
-  return {
-    ...window,
-    ...(resetsAtMs !== undefined && { resetsAt: timestampFromMs(resetsAtMs), resetsAfterMs: msUntil(resetsAtMs) }),
-    lengthSeconds: lengthSeconds ?? 0,
-  };
+export function toWindow(window: QuotaWindow): MessageInitShape<typeof QuotaWindowSchema> {
+  const { resetsAtMs } = window;
+  return resetsAtMs === undefined ? window : { ...window, resetsAfterMs: msUntil(resetsAtMs) };
 }
 
 type Headers = Readonly<Record<string, string>>;

@@ -30,10 +30,10 @@ export function plusSums(sums: UsageSums, others: UsageSums, sign: 1 | -1 = 1): 
 /** The counts of a row in the form of a message. */
 export function countsOf(row: Pick<UsageSums, (typeof countedColumns)[number]>) {
   return {
-    requests: BigInt(row.requests),
-    inputTokens: BigInt(row.input_tokens),
-    cachedTokens: BigInt(row.cached_tokens),
-    outputTokens: BigInt(row.output_tokens),
+    requests: row.requests,
+    inputTokens: row.input_tokens,
+    cachedTokens: row.cached_tokens,
+    outputTokens: row.output_tokens,
   };
 }
 
@@ -41,17 +41,17 @@ export function countsOf(row: Pick<UsageSums, (typeof countedColumns)[number]>) 
 export function totalsOf(row: UsageSums) {
   return {
     ...countsOf(row),
-    cacheWrite5mTokens: BigInt(row.cache_write_5m_tokens),
-    cacheWrite1hTokens: BigInt(row.cache_write_1h_tokens),
-    costMicros: BigInt(row.cost_micros),
+    cacheWrite5mTokens: row.cache_write_5m_tokens,
+    cacheWrite1hTokens: row.cache_write_1h_tokens,
+    costMicros: row.cost_micros,
     costed: {
-      inputTokens: BigInt(row.costed_input_tokens),
-      cachedTokens: BigInt(row.costed_cached_tokens),
-      cacheWrite5mTokens: BigInt(row.costed_cache_write_5m_tokens),
-      cacheWrite1hTokens: BigInt(row.costed_cache_write_1h_tokens),
-      outputTokens: BigInt(row.costed_output_tokens),
+      inputTokens: row.costed_input_tokens,
+      cachedTokens: row.costed_cached_tokens,
+      cacheWrite5mTokens: row.costed_cache_write_5m_tokens,
+      cacheWrite1hTokens: row.costed_cache_write_1h_tokens,
+      outputTokens: row.costed_output_tokens,
     },
-    unpricedTokens: BigInt(row.unpriced_tokens),
-    unpricedCalls: BigInt(row.unpriced_calls),
+    unpricedTokens: row.unpriced_tokens,
+    unpricedCalls: row.unpriced_calls,
   };
 }

@@ -1,4 +1,3 @@
-import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { BudgetPeriod, CostKind, LimitName } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { describe, expect, it } from 'vitest';
 import { dayForgottenAtMs, decisionOf, type KeyFacts, refusalOf, reservationRefusal, undecided } from './decide.ts';
@@ -23,9 +22,9 @@ function decideIn({ requestsPerMinute, tokensPerDay, agesMs = [], usedTokens = 0
   for (const ageMs of agesMs) window.take(`${ageMs} ms old`, at - ageMs);
   const requests = window.facts(requestsPerMinute ?? 0);
   const facts: KeyFacts = { nowMs: at, localDay: '2026-11-20', requests, usedTokens };
-  const limits = { requestsPerMinute, tokensPerDay: tokensPerDay === undefined ? undefined : BigInt(tokensPerDay) };
+  const limits = { requestsPerMinute, tokensPerDay: tokensPerDay };
   const refusal = refusalOf({ key: 'k', requestId: 'r', limits, costKind: costKind ?? CostKind.UNSPECIFIED }, facts);
-  return refusal && { limit: refusal.limit, retryAtMs: refusal.retryAt && timestampMs(refusal.retryAt) };
+  return refusal && { limit: refusal.limit, retryAtMs: refusal.retryAtMs };
 }
 
 describe('the decision on both limits', () => {
@@ -98,8 +97,7 @@ describe('the answer to a request', () => {
   const statusOf = (limits: Parameters<typeof decisionOf>[0]['limits'], known: KeyFacts) => {
     const { status } = decisionOf({ ...check, limits }, known);
     const { requests, tokens } = status ?? {};
-    const at = [requests?.emptyAt, requests?.nextSlotAt, requests?.resetsAt, tokens?.resetsAt];
-    const [emptyAtMs, nextSlotAtMs, resetsAtMs, midnight] = at.map((instant) => instant && timestampMs(instant));
+    const { emptyAtMs, nextSlotAtMs, resetsAtMs } = requests ?? {};
     return {
       requests: requests && {
         limit: requests.limit,
@@ -108,7 +106,7 @@ describe('the answer to a request', () => {
         nextSlotAtMs,
         resetsAtMs,
       },
-      tokens: tokens && { limit: tokens.limit, remaining: tokens.remaining, resetsAtMs: midnight },
+      tokens: tokens && { limit: tokens.limit, remaining: tokens.remaining, resetsAtMs: tokens.resetsAtMs },
       localDay: status?.localDay,
     };
   };
@@ -116,10 +114,10 @@ describe('the answer to a request', () => {
   it('shows the limits that are set, and no others', () => {
     const day = { localDay: '2026-11-20' };
     const requests = { limit: 2, remaining: 2, emptyAtMs: nowMs, nextSlotAtMs: nowMs, resetsAtMs: nowMs };
-    const tokens = { limit: 100n, remaining: 100n, resetsAtMs: midnightMs };
+    const tokens = { limit: 100, remaining: 100, resetsAtMs: midnightMs };
     expect(statusOf(undefined, facts([], 0))).toEqual({ ...day, requests: undefined, tokens: undefined });
     expect(statusOf({ requestsPerMinute: 2 }, facts([], 2))).toEqual({ ...day, requests, tokens: undefined });
-    expect(statusOf({ tokensPerDay: 100n }, facts([], 0))).toEqual({ ...day, requests: undefined, tokens });
+    expect(statusOf({ tokensPerDay: 100 }, facts([], 0))).toEqual({ ...day, requests: undefined, tokens });
   });
 
   it('shows when a slot frees, when all do, and no slot at a limit of 0', () => {
@@ -141,11 +139,11 @@ describe('the answer to a request', () => {
 
   it('has nothing left of a day budget that is overdrawn', () => {
     for (const [used, remaining] of [
-      [99, 1n],
-      [100, 0n],
-      [101, 0n],
+      [99, 1],
+      [100, 0],
+      [101, 0],
     ] as const)
-      expect(statusOf({ tokensPerDay: 100n }, facts([], 0, used)).tokens?.remaining).toBe(remaining);
+      expect(statusOf({ tokensPerDay: 100 }, facts([], 0, used)).tokens?.remaining).toBe(remaining);
   });
 
   it('refuses no request that already has its slot', () => {
@@ -161,11 +159,10 @@ describe('the answer to a request', () => {
 });
 
 describe('the decision on a budget', () => {
-  const budget = { amountMicros: 100n, period: BudgetPeriod.DAY };
+  const budget = { amountMicros: 100, period: BudgetPeriod.DAY };
   const at = { localDay: '2026-11-20', nowMs };
   const facts: KeyFacts = { ...at, usedTokens: 0, requests: new MinuteWindow().facts(0) };
-  const told = (refusal: ReturnType<typeof refusalOf>) =>
-    refusal && [refusal.limit, refusal.retryAt && timestampMs(refusal.retryAt)];
+  const told = (refusal: ReturnType<typeof refusalOf>) => refusal && [refusal.limit, refusal.retryAtMs];
   const soon = [LimitName.BUDGET, nowMs + 1_000];
   const tomorrow = [LimitName.BUDGET, midnightMs];
 
@@ -199,16 +196,16 @@ describe('the decision on a budget', () => {
   });
 
   it('lets a request that alone does not fit cross a budget, if nothing else is reserved', () => {
-    const reserve = (costMicros: number, spentMicros: number, amountMicros = 100n) =>
+    const reserve = (costMicros: number, spentMicros: number, amountMicros = 100) =>
       reservationRefusal({ budget: { ...budget, amountMicros } }, { spentMicros, reservedMicros: 0 }, costMicros, at);
     expect([reserve(101, 0), reserve(2, 99), reserve(1e9, 99)]).toEqual([undefined, undefined, undefined]);
-    expect([told(reserve(1, 100)), told(reserve(1, 0, 0n))]).toEqual([tomorrow, tomorrow]);
+    expect([told(reserve(1, 100)), told(reserve(1, 0, 0))]).toEqual([tomorrow, tomorrow]);
   });
 
   it('says what is spent and reserved of a budget that refused', () => {
     const facts = { spentMicros: 60, reservedMicros: 7 };
     expect(reservationRefusal({ budget }, facts, 50, at)?.budget).toMatchObject({
-      ...{ amountMicros: 100n, spentMicros: 60n, reservedMicros: 7n },
+      ...{ amountMicros: 100, spentMicros: 60, reservedMicros: 7 },
     });
   });
 
@@ -223,7 +220,7 @@ describe('the decision on a budget', () => {
       { key: 'k', requestId: 'r', costKind: CostKind.UNSPECIFIED, limits: { budget } },
       facts,
     );
-    expect(status?.budget).toMatchObject({ amountMicros: 100n, spentMicros: 0n, reservedMicros: 0n });
+    expect(status?.budget).toMatchObject({ amountMicros: 100, spentMicros: 0, reservedMicros: 0 });
   });
 
   it('needs no limits of a group that is known without them', () => {

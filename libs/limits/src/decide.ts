@@ -1,5 +1,4 @@
 import { create } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import {
   type BudgetPeriod,
   type BudgetStatus,
@@ -190,7 +189,7 @@ function budgetReached(budget: KeyBudget, facts: BudgetFacts, now: Pick<KeyFacts
 
 function refusal({ limit, retryAtMs, budget }: ReachedLimit, { nowMs }: Pick<KeyFacts, 'nowMs'>): Refusal {
   const retryAfterMs = msUntil(retryAtMs, nowMs);
-  return create(RefusalSchema, { limit, retryAt: timestampFromMs(retryAtMs), retryAfterMs, budget });
+  return create(RefusalSchema, { limit, retryAtMs, retryAfterMs, budget });
 }
 
 const noMoney: BudgetFacts = { spentMicros: 0, reservedMicros: 0 };
@@ -217,10 +216,10 @@ function budgetStatus(
   const endMs = budgetEndMs(period, localDay);
   return create(BudgetStatusSchema, {
     amountMicros,
-    spentMicros: BigInt(spentMicros),
-    reservedMicros: BigInt(reservedMicros),
+    spentMicros,
+    reservedMicros,
     firstDay: budgetSpan(period, localDay).firstDay,
-    resetsAt: timestampFromMs(endMs),
+    resetsAtMs: endMs,
     resetsAfterMs: msUntil(endMs, nowMs),
   });
 }
@@ -236,23 +235,22 @@ function requestWindow(limit: number, { nowMs, requests: { count, newestMs, free
   const emptyMs = freeMs(newestMs);
   const nextSlotMs = count < limit ? nowMs : freeMs(freeingMs);
   const resetsMs = limit === 0 ? nowMs + WINDOW_MS : freeMs(freeingMs);
-  const nextSlot = { nextSlotAt: timestampFromMs(nextSlotMs), nextSlotAfterMs: msUntil(nextSlotMs, nowMs) };
+  const nextSlot = { nextSlotAtMs: nextSlotMs, nextSlotAfterMs: msUntil(nextSlotMs, nowMs) };
   return {
     limit,
     remaining: Math.max(0, limit - count),
-    emptyAt: timestampFromMs(emptyMs),
+    emptyAtMs: emptyMs,
     emptyAfterMs: msUntil(emptyMs, nowMs),
-    resetsAt: timestampFromMs(resetsMs),
+    resetsAtMs: resetsMs,
     resetsAfterMs: msUntil(resetsMs, nowMs),
     ...(limit > 0 && nextSlot),
   };
 }
 
-function tokenBudget(limit: bigint, { localDay, usedTokens, nowMs }: KeyFacts) {
-  const used = BigInt(usedTokens);
+function tokenBudget(limit: number, { localDay, usedTokens, nowMs }: KeyFacts) {
   const endMs = endOfLocalDayMs(localDay);
-  const resets = { resetsAt: timestampFromMs(endMs), resetsAfterMs: msUntil(endMs, nowMs) };
-  return { limit, remaining: used < limit ? limit - used : 0n, ...resets };
+  const resets = { resetsAtMs: endMs, resetsAfterMs: msUntil(endMs, nowMs) };
+  return { limit, remaining: Math.max(0, limit - usedTokens), ...resets };
 }
 
 /** When data of a day can be dropped: requests admitted before its midnight may end hours later. */

@@ -12,8 +12,8 @@ const group = {
   limits: {
     requestsPerMinute: 6,
     concurrentRequests: 4,
-    tokensPerDay: 100n,
-    budget: { amountMicros: 100n, period: BudgetPeriod.DAY },
+    tokensPerDay: 100,
+    budget: { amountMicros: 100, period: BudgetPeriod.DAY },
   },
 };
 
@@ -75,8 +75,8 @@ async function replicasOf(count: number) {
     return {
       slots: window && window.limit - window.remaining,
       running: concurrency?.running,
-      tokens: tokens && Number(tokens.limit - tokens.remaining),
-      money: budget && [Number(budget.spentMicros), Number(budget.reservedMicros)],
+      tokens: tokens && tokens.limit - tokens.remaining,
+      money: budget && [budget.spentMicros, budget.reservedMicros],
     };
   };
   const goAway = (...which: readonly number[]) => {

@@ -25,24 +25,24 @@ describe('a replica that asks its remote', () => {
   it('keeps no slot of a request that the remote refuses', async () => {
     const { state, decide, goAway } = await setUp();
     const refusal = create(RefusalSchema, { limit: LimitName.TOKENS_PER_DAY });
-    state.answer = { ...admitted(1, 60n), refusal };
-    await decide({ requestsPerMinute: 2, tokensPerDay: 100n });
+    state.answer = { ...admitted(1, 60), refusal };
+    await decide({ requestsPerMinute: 2, tokensPerDay: 100 });
     goAway();
-    const { status } = await decide({ requestsPerMinute: 2, tokensPerDay: 100n });
-    expect(status).toMatchObject({ requests: { remaining: 1 }, tokens: { remaining: 60n } });
+    const { status } = await decide({ requestsPerMinute: 2, tokensPerDay: 100 });
+    expect(status).toMatchObject({ requests: { remaining: 1 }, tokens: { remaining: 60 } });
   });
 
   it('keeps no place of a request that the remote cannot decide yet', async () => {
     const { state, decide, goAway } = await setUp();
     state.answer = undecided(today, [{ key: 'k', span: daySpan(today) }]);
-    await decide({ concurrentRequests: 1, tokensPerDay: 100n });
+    await decide({ concurrentRequests: 1, tokensPerDay: 100 });
     goAway();
-    expect((await decide({ concurrentRequests: 1, tokensPerDay: 100n })).refusal).toBeUndefined();
+    expect((await decide({ concurrentRequests: 1, tokensPerDay: 100 })).refusal).toBeUndefined();
   });
 
   it('keeps no slot for those who only read the limits', async () => {
     const { state, decide, goAway } = await setUp();
-    state.answer = admitted(1, 60n);
+    state.answer = admitted(1, 60);
     await decide({ requestsPerMinute: 2 }, { requestId: '', costKind: CostKind.REQUEST_ONLY });
     goAway();
     expect((await decide({ requestsPerMinute: 2 })).status?.requests?.remaining).toBe(1);
@@ -50,7 +50,7 @@ describe('a replica that asks its remote', () => {
 
   it('keeps the place of a request of which a part was charged, until it ends', async () => {
     const { limits, state, decide, goAway } = await setUp();
-    state.answer = admitted(1, 100n);
+    state.answer = admitted(1, 100);
     const terms = { concurrentRequests: 1 };
     await decide(terms);
     const settlement = { key: 'k', limits: terms, requestId: 'r1', localDay: today, tokens: 5 };
@@ -67,7 +67,7 @@ describe('a replica that asks its remote', () => {
     await vi.advanceTimersByTimeAsync(2_000);
     expect(idle.limits.isAway).toBe(true);
     const busy = await setUp();
-    busy.state.answer = admitted(1, 100n);
+    busy.state.answer = admitted(1, 100);
     await busy.decide({ requestsPerMinute: 2 });
     busy.goAway();
     await busy.limits.remind();
@@ -91,7 +91,7 @@ describe('a replica whose remote refuses a reservation', () => {
   it('returns its own slot of the request, and hands over no return that the remote made', async () => {
     const { limits, state, decide, goAway, comeBack } = await setUp();
     const terms = { requestsPerMinute: 2 };
-    state.answer = admitted(1, 100n);
+    state.answer = admitted(1, 100);
     await decide(terms, { requestId: 'refused' });
     state.refusal = create(RefusalSchema, { limit: LimitName.BUDGET });
     await limits.reserve({ key: 'k', requestId: 'refused', limits: terms, localDay: today, costMicros: 1 });
@@ -125,7 +125,7 @@ describe('a replica that waits for its remote', () => {
   });
 
   describe('and refuses a reservation', () => {
-    const terms = { requestsPerMinute: 5, budget: { amountMicros: 100n, period: BudgetPeriod.DAY } };
+    const terms = { requestsPerMinute: 5, budget: { amountMicros: 100, period: BudgetPeriod.DAY } };
     const refused = { key: 'k', requestId: 'r1', limits: terms, localDay: today, costMicros: 101 };
     /** Without it, the refused request would cross the budget. */
     const reserveAnother = (limits: Awaited<ReturnType<typeof setUp>>['limits']) =>
@@ -133,7 +133,7 @@ describe('a replica that waits for its remote', () => {
 
     /** A budget of which nothing is known refuses in an outage. */
     const seeBudget = async ({ state, decide }: Pick<Awaited<ReturnType<typeof setUp>>, 'state' | 'decide'>) => {
-      state.answer = { status: create(LimitStatusSchema, { localDay: today, budget: { amountMicros: 100n } }) };
+      state.answer = { status: create(LimitStatusSchema, { localDay: today, budget: { amountMicros: 100 } }) };
       for (const key of ['k', 'other']) await decide(terms, { key, requestId: 'seen' });
     };
 
@@ -162,7 +162,7 @@ describe('a replica that waits for its remote', () => {
       const opened = await setUp();
       const { time, limits, state, decide, goAway, comeBack } = opened;
       await seeBudget(opened);
-      state.answer = admitted(1, 100n);
+      state.answer = admitted(1, 100);
       await decide(terms, { requestId: 'r1' });
       goAway();
       await reserveAnother(limits);
@@ -200,7 +200,7 @@ describe('a replica that waits for its remote', () => {
 
   it('does not fall back to lower totals that the remote answers before the hand-over fails', async () => {
     const { state, decide, settle, handedOver, goAway, comeBack } = await setUp();
-    const limits = { requestsPerMinute: 5, tokensPerDay: 50n };
+    const limits = { requestsPerMinute: 5, tokensPerDay: 50 };
     goAway();
     await decide(limits);
     await settle('a', 60);
@@ -249,7 +249,7 @@ describe('a replica that is back before the others', () => {
     await opened.decide({ requestsPerMinute: 2 });
     opened.state.place = { ...two, longestSilenceMs: 5_000 };
     await opened.comeBack();
-    opened.state.answer = admitted(1, 100n);
+    opened.state.answer = admitted(1, 100);
     for (const event of [away, decidedAlone]) event.mockClear();
     return opened;
   };
@@ -329,7 +329,7 @@ describe('a replica that is back before the others', () => {
       message: expect.stringContaining('Try again later'),
     });
     await comeBack();
-    state.answer = admitted(0, 100n);
+    state.answer = admitted(0, 100);
     for (let n = 0; n < 2; n++) expect((await decide({ requestsPerMinute: 2 })).refusal).toBeUndefined();
   });
 });

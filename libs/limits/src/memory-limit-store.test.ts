@@ -16,7 +16,7 @@ afterEach(() => time[Symbol.dispose]());
 const request = (key: string, requestId = 'a') => ({
   key,
   requestId,
-  limits: { requestsPerMinute: 10, tokensPerDay: 100n },
+  limits: { requestsPerMinute: 10, tokensPerDay: 100 },
   costKind: CostKind.REQUEST_AND_TOKENS,
   hasLedger: false,
 });
@@ -185,7 +185,7 @@ describe('the memory limit store', () => {
     await store.settle({ ...settlement('key', 'a'), tokens: 30, hasLedger: true });
     store.setTotal(counter, 50);
     expect(await store.pendingIds(counter)).toEqual([]);
-    expect((await store.admit(request('key', ''))).status?.tokens?.remaining).toBe(50n);
+    expect((await store.admit(request('key', ''))).status?.tokens?.remaining).toBe(50);
     store.setTotal(counter, 20);
     expect(await store.settle(settlement('key', 'b'))).toEqual({ usedTokens: 21, isLoaded: true });
     // A ledger's total below this one is an old one.
@@ -240,12 +240,12 @@ describe('the memory limit store', () => {
   it('needs no day total for a key without a day budget, though it has a ledger', async () => {
     const check = { ...request('key'), limits: { requestsPerMinute: 10 }, hasLedger: true };
     expect(await open().admit(check)).toMatchObject({ status: { requests: { remaining: 9 } } });
-    expect((await open().admit({ ...check, limits: { tokensPerDay: 100n } })).unloaded).toEqual([counter]);
+    expect((await open().admit({ ...check, limits: { tokensPerDay: 100 } })).unloaded).toEqual([counter]);
   });
 
   it('keeps nothing of a request without a limit of requests', async () => {
     const store = open();
-    await store.admit({ ...request('key'), limits: { tokensPerDay: 100n } });
+    await store.admit({ ...request('key'), limits: { tokensPerDay: 100 } });
     expect([store.size, store.admissions()]).toEqual([0, []]);
   });
 
@@ -282,14 +282,14 @@ describe('the memory limit store', () => {
   });
 
   describe('with a group and money', () => {
-    const budget = { amountMicros: 100n, period: BudgetPeriod.DAY };
+    const budget = { amountMicros: 100, period: BudgetPeriod.DAY };
     const money = { key: 'g', span: budgetSpan(BudgetPeriod.DAY, day) };
     const terms = { key: 'key', group: { key: 'g', limits: { budget }, hasLedger: true } };
     const check = { ...terms, requestId: 'a', costKind: CostKind.REQUEST_AND_TOKENS };
 
     it('decides nothing before the total of each counter is loaded that a limit needs', async () => {
       const store = open();
-      const withDay = { ...check, limits: { tokensPerDay: 100n }, hasLedger: true };
+      const withDay = { ...check, limits: { tokensPerDay: 100 }, hasLedger: true };
       const dayOfKey = { key: 'key', groupKey: 'g', span: daySpan(day) };
       expect((await store.admit(withDay)).unloaded).toEqual([dayOfKey, money]);
       store.setTotal(money, 10);
@@ -299,7 +299,7 @@ describe('the memory limit store', () => {
       store.setTotal(dayOfKey, 10);
       const decision = await store.admit(withDay);
       expect(decision.unloaded).toBeUndefined();
-      expect(decision.groupStatus?.budget).toMatchObject({ spentMicros: 10n, amountMicros: 100n });
+      expect(decision.groupStatus?.budget).toMatchObject({ spentMicros: 10, amountMicros: 100 });
     });
 
     it('leaves to each replica its part of what was left of a budget, and counts the rest as reserved', async () => {
@@ -307,7 +307,7 @@ describe('the memory limit store', () => {
       store.setTotal(money, 20);
       const place = { replicas: 4, position: 0 };
       const { groupStatus } = await store.admit({ ...check, place });
-      expect(groupStatus?.budget).toMatchObject({ spentMicros: 20n, reservedMicros: 60n });
+      expect(groupStatus?.budget).toMatchObject({ spentMicros: 20, reservedMicros: 60 });
       expect(await store.reserve({ ...terms, requestId: 'a', localDay: day, costMicros: 20, place })).toBeUndefined();
       const refusal = await store.reserve({ ...terms, requestId: 'b', localDay: day, costMicros: 1, place });
       expect(refusal).toMatchObject({ limit: LimitName.BUDGET });

@@ -321,10 +321,10 @@ export class MemoryLimitStore implements LimitStore {
   }
 
   /** What replicas that can't be asked may spend of a budget counts as reserved. */
-  #budgetOf(counter: CounterName, amountMicros: bigint, asked: Shared & Pick<Subject, 'isLedgerAway'>) {
+  #budgetOf(counter: CounterName, amountMicros: number, asked: Shared & Pick<Subject, 'isLedgerAway'>) {
     const { place, isLedgerAway } = asked;
     const { used: spentMicros = 0, known } = this.#counters.get(counter) ?? {};
-    const leftMicros = Math.max(0, Number(amountMicros) - (known ?? 0));
+    const leftMicros = Math.max(0, amountMicros - (known ?? 0));
     const othersMicros = place === undefined ? 0 : leftMicros - shareOf(leftMicros, place);
     const reservedMicros = othersMicros + this.#reserved.open(counterName(counter)).sum;
     return { spentMicros, reservedMicros, isUnknown: isLedgerAway && known === undefined };

@@ -8,7 +8,7 @@ import { budgetSpan, daySpan } from './span.ts';
 
 const noonMs = Date.parse('2026-11-20T11:00:00Z');
 const localDay = '2026-11-20';
-const budget = { amountMicros: 100n, period: BudgetPeriod.DAY };
+const budget = { amountMicros: 100, period: BudgetPeriod.DAY };
 const money = { key: 'k', span: budgetSpan(BudgetPeriod.DAY, localDay) };
 
 function setUp() {
@@ -52,7 +52,7 @@ describe('a request in memory', () => {
   it('is no longer known by its slot when nothing limits the rate any more', async () => {
     const { refusedBy } = setUp();
     expect(await refusedBy('a', { ...rate, budget })).toBeUndefined();
-    expect(await refusedBy('a', { budget: { ...budget, amountMicros: 0n } })).toBe(LimitName.BUDGET);
+    expect(await refusedBy('a', { budget: { ...budget, amountMicros: 0 } })).toBe(LimitName.BUDGET);
   });
 
   it('has a place only where the number of requests is limited', async () => {
@@ -119,7 +119,7 @@ describe('a reservation in memory', () => {
 
   it('is looked up in the ledger only as long as one call has room for it', async () => {
     const { store } = setUp();
-    const terms = { key: 'k', limits: { budget: { ...budget, amountMicros: 20_000n } }, localDay, costMicros: 1 };
+    const terms = { key: 'k', limits: { budget: { ...budget, amountMicros: 20_000 } }, localDay, costMicros: 1 };
     for (let n = 0; n < 9_999; n++) await store.settle({ ...terms, requestId: `r${n}`, tokens: 0, hasLedger: true });
     for (const requestId of ['a', 'b']) await store.reserve({ ...terms, requestId });
     expect((await store.pendingIds(money)).slice(-2)).toEqual(['r9998', 'a']);

@@ -6,7 +6,7 @@ import { placesIn, reservedIn, slotsIn, totalsAfter, totalsIn } from './remote-a
 import { budgetSpan, daySpan } from './span.ts';
 
 const localDay = '2026-11-20';
-const budget = { amountMicros: 100n, period: BudgetPeriod.WEEK };
+const budget = { amountMicros: 100, period: BudgetPeriod.WEEK };
 const week = budgetSpan(BudgetPeriod.WEEK, localDay);
 const check = (more: Partial<Check>): Check => ({
   key: 'k',
@@ -14,40 +14,40 @@ const check = (more: Partial<Check>): Check => ({
   costKind: CostKind.REQUEST_AND_TOKENS,
   ...more,
 });
-const group = { key: 'g', limits: { requestsPerMinute: 9, concurrentRequests: 5, tokensPerDay: 50n, budget } };
+const group = { key: 'g', limits: { requestsPerMinute: 9, concurrentRequests: 5, tokensPerDay: 50, budget } };
 const decision: Decision = {
-  status: create(LimitStatusSchema, { localDay, requests: { limit: 2 }, tokens: { limit: 100n, remaining: 60n } }),
+  status: create(LimitStatusSchema, { localDay, requests: { limit: 2 }, tokens: { limit: 100, remaining: 60 } }),
   groupStatus: create(LimitStatusSchema, {
     localDay,
     requests: { limit: 9 },
-    tokens: { limit: 50n, remaining: 20n },
-    budget: { ...budget, spentMicros: 70n, reservedMicros: 5n },
+    tokens: { limit: 50, remaining: 20 },
+    budget: { ...budget, spentMicros: 70, reservedMicros: 5 },
   }),
 };
 
 describe('what a replica learns from an answer', () => {
   it('is how much of the day and of the budget is used, of the key and of its group', () => {
-    expect(totalsIn(check({ limits: { tokensPerDay: 100n }, group }), decision)).toEqual([
+    expect(totalsIn(check({ limits: { tokensPerDay: 100 }, group }), decision)).toEqual([
       { counter: { key: 'k', groupKey: 'g', span: daySpan(localDay) }, total: 40 },
       { counter: { key: 'g', groupKey: undefined, span: daySpan(localDay) }, total: 30 },
       { counter: { key: 'g', groupKey: undefined, span: week }, total: 70 },
     ]);
     const { status } = decision;
-    expect(totalsIn(check({ limits: { tokensPerDay: 100n } }), { status })).toEqual([
+    expect(totalsIn(check({ limits: { tokensPerDay: 100 } }), { status })).toEqual([
       { counter: { key: 'k', groupKey: undefined, span: daySpan(localDay) }, total: 40 },
     ]);
   });
 
   it('is nothing of a group whose state the answer lacks, nor of limits that are not set', () => {
     expect(totalsIn(check({ limits: {}, group }), { status: create(LimitStatusSchema, { localDay }) })).toEqual([]);
-    const withBudget = create(LimitStatusSchema, { localDay, budget: { spentMicros: 7n } });
+    const withBudget = create(LimitStatusSchema, { localDay, budget: { spentMicros: 7 } });
     expect(totalsIn(check({ limits: {} }), { status: withBudget })).toEqual([]);
     expect(totalsIn(check({}), { status: withBudget })).toEqual([]);
     expect(totalsIn(check({ limits: { budget } }), { status: withBudget })).toMatchObject([{ total: 7 }]);
   });
 
   it('is nothing from an answer without any state', () => {
-    const limits = { tokensPerDay: 100n, requestsPerMinute: 2 };
+    const limits = { tokensPerDay: 100, requestsPerMinute: 2 };
     expect([totalsIn(check({ limits, group }), {}), slotsIn(check({ limits, group }), {})]).toEqual([[], []]);
   });
 
@@ -99,7 +99,7 @@ describe('what a replica learns from a settle', () => {
   });
 
   it('is nothing of a key whose tokens are not counted', () => {
-    const counted = { ...settlement, limits: { tokensPerDay: 5n } };
+    const counted = { ...settlement, limits: { tokensPerDay: 5 } };
     expect(totalsAfter(counted, { usedTokens: 11, isLoaded: true })).toEqual([ofKey]);
     expect(totalsAfter({ ...settlement, limits: {} }, { usedTokens: 11, isLoaded: true })).toEqual([]);
   });

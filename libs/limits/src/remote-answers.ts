@@ -8,9 +8,9 @@ import { budgetSpan, daySpan } from './span.ts';
 export function totalsIn(check: Check, decision: Decision): readonly KnownTotal[] {
   return answeredSubjects(check, decision).flatMap(({ subject: { key, groupKey, limits }, status }) => {
     const { tokens, budget, localDay } = status;
-    const ofDay = tokens && { span: daySpan(localDay), total: Number(tokens.limit - tokens.remaining) };
+    const ofDay = tokens && { span: daySpan(localDay), total: tokens.limit - tokens.remaining };
     const ofBudget = budget &&
-      limits?.budget && { span: budgetSpan(limits.budget.period, localDay), total: Number(budget.spentMicros) };
+      limits?.budget && { span: budgetSpan(limits.budget.period, localDay), total: budget.spentMicros };
     const known = [ofDay, ofBudget].filter((each) => each !== undefined);
     return known.map(({ span, total }) => ({ counter: { key, groupKey, span }, total }));
   });

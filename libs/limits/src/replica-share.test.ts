@@ -73,8 +73,8 @@ describe('a check by a share', () => {
   const place = { replicas: 3, position: 0 };
 
   it('has the share of what must not be exceeded at any instant, and all of the rest', () => {
-    const limits = { requestsPerMinute: 10, concurrentRequests: 4, tokensPerDay: 100n };
-    const shared = { requestsPerMinute: 4, concurrentRequests: 2, tokensPerDay: 100n };
+    const limits = { requestsPerMinute: 10, concurrentRequests: 4, tokensPerDay: 100 };
+    const shared = { requestsPerMinute: 4, concurrentRequests: 2, tokensPerDay: 100 };
     expect(checkByShare({ ...check, limits, group: { key: 'g', limits } }, place)).toEqual({
       ...{ ...check, place, limits: shared },
       group: { key: 'g', limits: shared },

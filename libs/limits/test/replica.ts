@@ -91,10 +91,10 @@ export function open(place: ReplicaPlace = alone, more: Partial<Omit<FallbackOpt
 }
 
 /** What the remote answers to a request that it admitted, with this much left of both limits. */
-export const admitted = (requests: number, tokens: bigint): Decision => ({
+export const admitted = (requests: number, tokens: number): Decision => ({
   status: create(LimitStatusSchema, {
     localDay: today,
     requests: { limit: 2, remaining: requests },
-    tokens: { limit: 100n, remaining: tokens },
+    tokens: { limit: 100, remaining: tokens },
   }),
 });

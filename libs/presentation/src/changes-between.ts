@@ -57,7 +57,7 @@ function valueText(field: string, value: string | undefined): string | undefined
   if (!wholeNumber.test(value)) return enumWordOf(name, value);
   if (name.endsWith('Micros')) return amountOf(value);
   if (name.endsWith('Seconds')) return formatDuration(Number(value));
-  return field.startsWith('limits.') ? formatCount(BigInt(value)) : value;
+  return field.startsWith('limits.') ? formatCount(Number(value)) : value;
 }
 
 const wholeNumber = /^\d{1,18}$/;

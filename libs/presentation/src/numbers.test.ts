@@ -19,14 +19,14 @@ function plain(text: string): string {
 
 it.each([
   [formatCount(1_234_567), '1 234 567'],
-  [formatCount(9_007_199_254_740_993n), '9 007 199 254 740 993'],
+  [formatCount(9_007_199_254_740_991), '9 007 199 254 740 991'],
   [formatCompact(1_234_567), '1.23M'],
   [formatCompact(1_180), '1 180'],
   [formatCompact(9_999), '9 999'],
   [formatCompact(16_300), '16.3k'],
   [formatRate(1_630.4), '1 630'],
   [formatCountOf(1, 'account'), '1 account'],
-  [formatCountOf(0n, 'account'), '0 accounts'],
+  [formatCountOf(0, 'account'), '0 accounts'],
   [formatCountOf(2_345, 'account'), '2 345 accounts'],
   [formatCountOf(1, 'replica is', 'replicas are'), '1 replica is'],
   [formatRate(0), '0'],
@@ -42,19 +42,19 @@ it.each([
   [formatDuration(3 * 3600 + 300), '3 h 5 min'],
   [formatDuration(2 * 86_400 + 4 * 3600), '2 d 4 h'],
   [formatDuration(-3), '0 s'],
-  [formatBytes(214_000_000n), '204 MiB'],
+  [formatBytes(214_000_000), '204 MiB'],
   [formatBytes(1536), '1.5 KiB'],
-  [formatMoney(1_250_000n, 'EUR'), '€1.25'],
-  [formatMoney(110_000n, 'EUR'), '€0.11'],
-  [formatMoney(1_250_000n, 'tokens'), '1.25 tokens'],
+  [formatMoney(1_250_000, 'EUR'), '€1.25'],
+  [formatMoney(110_000, 'EUR'), '€0.11'],
+  [formatMoney(1_250_000, 'tokens'), '1.25 tokens'],
 ])('writes %s as %s', (written, text) => {
   expect(plain(written)).toBe(text);
 });
 
 it.each([
-  [0n, '0.00 EUR'],
-  [12_345n, '0.0123 EUR'],
-  [12_500_000n, '12.50 EUR'],
+  [0, '0.00 EUR'],
+  [12_345, '0.0123 EUR'],
+  [12_500_000, '12.50 EUR'],
 ])('%s millionths are "%s"', (micros, text) => {
   expect(moneyText(micros, 'EUR')).toBe(text);
 });

@@ -8,17 +8,17 @@ const grouped = new Intl.NumberFormat('en-GB', { maximumFractionDigits: 0 });
 const compact = new Intl.NumberFormat('en-US', { notation: 'compact', maximumSignificantDigits: 3 });
 
 /** 1 234 567 */
-export function formatCount(count: number | bigint): string {
+export function formatCount(count: number): string {
   return grouped.format(count).replaceAll(',', '\u202f');
 }
 
 /** "1 request", "1 234 requests", "2 replicas are", "1 replica is" */
-export function formatCountOf(count: number | bigint, one: string, many = `${one}s`): string {
-  return `${formatCount(count)} ${Number(count) === 1 ? one : many}`;
+export function formatCountOf(count: number, one: string, many = `${one}s`): string {
+  return `${formatCount(count)} ${count === 1 ? one : many}`;
 }
 
 /** 482, 9 999, 12.3k, 1.23M */
-export function formatCompact(count: number | bigint): string {
+export function formatCompact(count: number): string {
   return count < 9_999.5 ? formatCount(count) : compact.format(count).replace('K', 'k');
 }
 
@@ -57,9 +57,9 @@ function parts(large: number, largeUnit: string, small: number, smallUnit: strin
 }
 
 /** 213 MiB */
-export function formatBytes(bytes: number | bigint): string {
+export function formatBytes(bytes: number): string {
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
-  let size = Number(bytes);
+  let size = bytes;
   let unit = 0;
   while (size >= 1024 && unit < units.length - 1) {
     size /= 1024;
@@ -69,8 +69,8 @@ export function formatBytes(bytes: number | bigint): string {
 }
 
 /** €1.25, from millionths. */
-export function formatMoney(micros: number | bigint, currency: string): string {
-  const amount = Number(micros) / 1_000_000;
+export function formatMoney(micros: number, currency: string): string {
+  const amount = micros / 1_000_000;
   const digits = amount !== 0 && Math.abs(amount) < 1 ? 4 : 2;
   try {
     return new Intl.NumberFormat('en-GB', {
@@ -85,7 +85,7 @@ export function formatMoney(micros: number | bigint, currency: string): string {
 }
 
 /** Millionths of a currency: "12.50 EUR". Small amounts keep their digits. */
-export function moneyText(micros: bigint, currency: string): string {
-  const amount = Number(micros) / 1_000_000;
+export function moneyText(micros: number, currency: string): string {
+  const amount = micros / 1_000_000;
   return `${amount.toFixed(amount !== 0 && Math.abs(amount) < 0.1 ? 4 : 2)} ${currency}`;
 }

@@ -1,4 +1,3 @@
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { describe, expect, it } from 'vitest';
 import { usedUpAtMs, usedUpText } from './quota-text.ts';
 
@@ -8,8 +7,8 @@ const hourMs = 3_600_000;
 describe('a quota of an account', () => {
   /** A quota of five hours that began this many hours ago. */
   const after = (usedFraction: number, hoursAgo: number) => {
-    const resetsAt = timestampFromMs(nowMs + (5 - hoursAgo) * hourMs);
-    return usedUpAtMs({ usedFraction, resetsAt, lengthSeconds: 18_000 }, nowMs);
+    const resetsAtMs = nowMs + (5 - hoursAgo) * hourMs;
+    return usedUpAtMs({ usedFraction, resetsAtMs, lengthSeconds: 18_000 }, nowMs);
   };
 
   it('is used up when its average rate has used the rest', () => {
@@ -24,10 +23,8 @@ describe('a quota of an account', () => {
 
   it('has no forecast before it shows a rate', () => {
     expect([after(0, 2), after(0.1, 0.01)]).toEqual([undefined, undefined]);
-    expect(usedUpAtMs({ usedFraction: 0.9, resetsAt: undefined, lengthSeconds: 18_000 }, nowMs)).toBeUndefined();
-    expect(
-      usedUpAtMs({ usedFraction: 0.9, resetsAt: timestampFromMs(nowMs), lengthSeconds: 0 }, nowMs),
-    ).toBeUndefined();
+    expect(usedUpAtMs({ usedFraction: 0.9, resetsAtMs: undefined, lengthSeconds: 18_000 }, nowMs)).toBeUndefined();
+    expect(usedUpAtMs({ usedFraction: 0.9, resetsAtMs: nowMs, lengthSeconds: 0 }, nowMs)).toBeUndefined();
   });
 
   it('is named by its length', () => {

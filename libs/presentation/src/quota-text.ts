@@ -15,12 +15,11 @@ const windowUnits: Readonly<Record<string, string>> = { m: 'minute', h: 'hour', 
  * before it resets, or its rate is unknown.
  */
 export function usedUpAtMs(
-  { usedFraction, resetsAt, lengthSeconds }: Pick<QuotaWindow, 'usedFraction' | 'resetsAt' | 'lengthSeconds'>,
+  { usedFraction, resetsAtMs, lengthSeconds }: Pick<QuotaWindow, 'usedFraction' | 'resetsAtMs' | 'lengthSeconds'>,
   nowMs: number,
 ): number | undefined {
   if (usedFraction >= 1) return nowMs;
-  if (resetsAt === undefined || lengthSeconds === 0) return undefined;
-  const resetsAtMs = Number(resetsAt.seconds) * 1_000 + resetsAt.nanos / 1_000_000;
+  if (resetsAtMs === undefined || lengthSeconds === 0) return undefined;
   const elapsedMs = nowMs - (resetsAtMs - lengthSeconds * 1_000);
   // In less time a quota does not show a rate.
   if (elapsedMs < 60_000 || usedFraction <= 0) return undefined;

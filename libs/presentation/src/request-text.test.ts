@@ -1,5 +1,4 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
-import { timestampDate, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { LimitName } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { AttemptResult, SkippedAccountsSchema } from '@gateway/proto/pool/v1/account_pb.js';
 import {
@@ -25,10 +24,10 @@ import {
 } from './request-text.ts';
 
 const wording: Wording = {
-  moment: (moment) => timestampDate(moment).toISOString().slice(11, 16),
+  moment: (atMs) => new Date(atMs).toISOString().slice(11, 16),
   duration: (ms) => `${ms} ms`,
 };
-const at = (time: string) => timestampFromMs(Date.parse(`2026-11-22T${time}:00Z`));
+const at = (time: string) => Date.parse(`2026-11-22T${time}:00Z`);
 const { FAILED, REFUSED, ABORTED, COMPLETED } = RequestEnding;
 const verdict = (init: MessageInitShape<typeof RequestLoggedSchema>) =>
   verdictText(create(RequestLoggedSchema, init), wording);
@@ -45,7 +44,7 @@ const skippedOf = (names: string[], reason: string) => {
 
 describe('the verdict on a request', () => {
   it('names the limit that refused it, and until when', () => {
-    const refusal = { limit: LimitName.TOKENS_PER_DAY, retryAt: at('23:00') };
+    const refusal = { limit: LimitName.TOKENS_PER_DAY, retryAtMs: at('23:00') };
     expect(verdict({ ending: REFUSED, status: 429, errorCode: 'rate_limit_exceeded', refusal })).toBe(
       'The token reached its limit of tokens per day. Retry at 23:00 or later.',
     );
@@ -58,7 +57,7 @@ describe('the verdict on a request', () => {
   });
 
   it('says why no account served it', () => {
-    const noAccount = { cause: NoAccountCause.EXHAUSTED, retryAt: at('12:30') };
+    const noAccount = { cause: NoAccountCause.EXHAUSTED, retryAtMs: at('12:30') };
     expect(verdict({ ending: FAILED, noAccount })).toBe(
       'No account served it: all eligible accounts are rate limited, the first until 12:30.',
     );
@@ -89,7 +88,7 @@ describe('the verdict on a request', () => {
     expect(verdict({ ending: FAILED, attempts: [unauthorized], noAccount: others })).toBe(
       'responses/team-a: 401 from the provider. No other account served it: 1 of responses for m (team-b): cooling.',
     );
-    const exhausted = { cause: NoAccountCause.EXHAUSTED, retryAt: at('12:30') };
+    const exhausted = { cause: NoAccountCause.EXHAUSTED, retryAtMs: at('12:30') };
     const limited = { accountId: 'responses/team-b', result: AttemptResult.RATE_LIMITED, upstreamStatus: 429 };
     expect(verdict({ ending: FAILED, attempts: [limited], noAccount: exhausted })).toBe(
       'responses/team-b: the provider rate limited the account (429). ' +
@@ -177,7 +176,7 @@ describe('an attempt', () => {
     attemptResultText(create(LoggedAttemptSchema, init), wording);
 
   it('says how it went, and when its account is free again', () => {
-    const limited = { result: AttemptResult.RATE_LIMITED, upstreamStatus: 429, retryAt: at('11:00') };
+    const limited = { result: AttemptResult.RATE_LIMITED, upstreamStatus: 429, retryAtMs: at('11:00') };
     expect(text(limited)).toBe('The provider rate limited the account (429); the account is available again at 11:00.');
     expect(text({ result: AttemptResult.SUCCEEDED, upstreamStatus: 200, amended: 'encrypted_reasoning' })).toBe(
       'The provider answered. The gateway resent it without the feature that the provider rejected (encrypted_reasoning).',

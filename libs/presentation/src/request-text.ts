@@ -1,4 +1,3 @@
-import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { LimitName } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { AttemptResult, type SkippedAccounts } from '@gateway/proto/pool/v1/account_pb.js';
 import {
@@ -14,7 +13,7 @@ import { accountErrorText } from './account-error-text.ts';
 
 /** How values are formatted in a sentence, depending on where it is shown. */
 export interface Wording {
-  readonly moment: (moment: Timestamp) => string;
+  readonly moment: (atMs: number) => string;
   readonly duration: (ms: number) => string;
 }
 
@@ -25,9 +24,9 @@ export interface Wording {
 export function verdictText(request: RequestLogged, wording: Wording): string {
   const { errorCode, refusal, noAccount, attempts, ending } = request;
   if (refusal !== undefined) {
-    const { limit, retryAt } = refusal;
+    const { limit, retryAtMs } = refusal;
     // One time in one zone: that of the sentence's place, not the one in which days of limits end.
-    if (retryAt !== undefined) return `${limitTexts[limit]} Retry at ${wording.moment(retryAt)} or later.`;
+    if (retryAtMs !== undefined) return `${limitTexts[limit]} Retry at ${wording.moment(retryAtMs)} or later.`;
     return limit === LimitName.TOKENS_PER_DAY ? `${limitTexts[limit]} ${dayLimitReset}` : limitTexts[limit];
   }
   if (ending === RequestEnding.ABORTED) return 'The client disconnected before the answer was complete.';
@@ -143,7 +142,7 @@ export function attemptResultText(attempt: LoggedAttempt, wording: Wording): str
 }
 
 function resultText(
-  { result, cancelReason, upstreamStatus, retryAt, firstByte, cause }: LoggedAttempt,
+  { result, cancelReason, upstreamStatus, retryAtMs, firstByte, cause }: LoggedAttempt,
   wording: Wording,
 ): string {
   if (isCancelled(cancelReason)) return cancelTexts[cancelReason];
@@ -151,7 +150,7 @@ function resultText(
   const isNamed = upstreamStatus < 400 && cause !== '';
   const status = upstreamStatus === 0 || !isFailure || isNamed ? '' : ` (${upstreamStatus})`;
   const broken = firstByte !== undefined && isFailure ? ' in the middle of the answer' : '';
-  const until = retryAt === undefined ? '' : `; the account is available again at ${wording.moment(retryAt)}`;
+  const until = retryAtMs === undefined ? '' : `; the account is available again at ${wording.moment(retryAtMs)}`;
   const why = cause === '' ? '' : `: ${cause}`;
   return `${resultTexts[result]}${status}${broken}${why}${until}.`;
 }
@@ -208,10 +207,10 @@ function isUnexplained({ cause, reason }: NoAccount): boolean {
   return reason === '' && (cause === NoAccountCause.UNAVAILABLE || cause === NoAccountCause.UNSPECIFIED);
 }
 
-function causeText({ cause, retryAt, reason, asked, answered }: NoAccount, { moment, duration }: Wording): string {
+function causeText({ cause, retryAtMs, reason, asked, answered }: NoAccount, { moment, duration }: Wording): string {
   switch (cause) {
     case NoAccountCause.EXHAUSTED:
-      return `${reason || 'all eligible accounts are rate limited'}${retryAt === undefined ? '' : `, the first until ${moment(retryAt)}`}`;
+      return `${reason || 'all eligible accounts are rate limited'}${retryAtMs === undefined ? '' : `, the first until ${moment(retryAtMs)}`}`;
     case NoAccountCause.UNKNOWN_MODEL:
       return 'the model does not exist, or is not available on this endpoint';
     case NoAccountCause.MODEL_NOT_ALLOWED:

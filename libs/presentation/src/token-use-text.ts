@@ -5,12 +5,12 @@ import type { LimitStatus } from '@gateway/proto/limiter/v1/limit_pb.js';
  * request of a day may use more than that, which the ledger knows.
  * @param recorded today, by the ledger
  */
-export function usedToday(tokens: LimitStatus['tokens'], recorded: bigint): bigint {
-  const used = tokens === undefined ? 0n : tokens.limit - tokens.remaining;
-  return used > recorded ? used : recorded;
+export function usedToday(tokens: LimitStatus['tokens'], recorded: number): number {
+  const used = tokens === undefined ? 0 : tokens.limit - tokens.remaining;
+  return Math.max(used, recorded);
 }
 
 /** " (limit reached)", or nothing. */
-export function reachedText(remaining: number | bigint | undefined): string {
-  return remaining !== undefined && Number(remaining) === 0 ? ' (limit reached)' : '';
+export function reachedText(remaining: number | undefined): string {
+  return remaining === 0 ? ' (limit reached)' : '';
 }

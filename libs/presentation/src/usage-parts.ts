@@ -18,9 +18,9 @@ export function servedText({
  */
 export function partTexts(
   parts: readonly UsagePart[],
-  { count, money }: { readonly count: (tokens: bigint) => string; readonly money: (micros: bigint) => string },
+  { count, money }: { readonly count: (tokens: number) => string; readonly money: (micros: number) => string },
 ): readonly string[] {
-  const costText = (micros: bigint | undefined) => (micros === undefined ? 'no price' : money(micros));
+  const costText = (micros: number | undefined) => (micros === undefined ? 'no price' : money(micros));
   return parts.flatMap((part) => {
     const { kind, model, inputTokens, outputTokens, toolCalls, costMicros } = part;
     const served = servedText(part);

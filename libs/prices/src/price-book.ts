@@ -14,13 +14,13 @@ export interface ModelUse {
 
 /** In millionths of the currency. */
 export interface UseCost {
-  readonly micros: bigint;
-  readonly unpricedTokens: bigint;
+  readonly micros: number;
+  readonly unpricedTokens: number;
 }
 
 interface ModelCost {
   readonly model: string;
-  readonly micros: bigint;
+  readonly micros: number;
 }
 
 /** A list of prices; those of an older release have none for special ways of serving. */
@@ -72,7 +72,7 @@ export class PriceBook {
    * What one request costs, as its provider serves it by default, at the prices of a local day,
    * rounded once, halves up. Undefined: the model has no price on that day.
    */
-  costOf(model: string, tokens: PricedTokens, localDay: string): bigint | undefined {
+  costOf(model: string, tokens: PricedTokens, localDay: string): number | undefined {
     const price = this.#priceOf(model, localDay);
     return price && rounded(exactCost(price, tokens));
   }
@@ -122,7 +122,7 @@ export class PriceBook {
    * As `costOf`, where tokens without a price must not be free: see `dearestPriceOf`. Undefined:
    * nothing has a price on that day.
    */
-  costAnyway(model: string, others: readonly string[], tokens: PricedTokens, localDay: string): bigint | undefined {
+  costAnyway(model: string, others: readonly string[], tokens: PricedTokens, localDay: string): number | undefined {
     const price = this.#priceOf(model, localDay) ?? this.dearestPriceOf(model, others, tokens, localDay);
     return price && rounded(exactCost(price, tokens));
   }
@@ -150,7 +150,7 @@ export class PriceBook {
   costOfSums(uses: Iterable<ModelUse>, localDay: string): UseCost | undefined {
     if (this.isEmpty) return undefined;
     let cost = 0n;
-    let unpricedTokens = 0n;
+    let unpricedTokens = 0;
     for (const { model, tokens } of uses) {
       const price = this.#priceOf(model, localDay);
       if (price === undefined) unpricedTokens += tokens.inputTokens + tokens.outputTokens;
@@ -161,7 +161,7 @@ export class PriceBook {
 
   /** How many tokens a model can read at once, as its price says or {@link unknownContext}. */
   contextOf(model: string, localDay: string): number {
-    return Number(this.#priceOf(model, localDay)?.contextTokens || unknownContext);
+    return this.#priceOf(model, localDay)?.contextTokens || unknownContext;
   }
 
   #priceOf(model: string, localDay: string, served: Served = byDefault): ModelPrice | undefined {
@@ -179,19 +179,18 @@ export class PriceBook {
   #findPrice(model: string, localDay: string, served: Served): ModelPrice | undefined {
     const valid = this.#prices.filter((price) => price.fromDay <= localDay && isServedSo(price, served));
     const first = valid.find((price) => matchesPattern(model, price.model));
-    if (first === undefined) return undefined;
-    const sameModel = valid.filter((price) => price.model === first.model);
-    return sameModel.reduce((latest, price) => (price.fromDay > latest.fromDay ? price : latest), first);
+    const sameModel = valid.filter((price) => price.model === first?.model);
+    return sameModel.reduce((latest, price) => (latest && price.fromDay <= latest.fromDay ? latest : price), first);
   }
 }
 
 /** The tokens and the calls of server tools in priced parts that have no price. */
-export function unpricedIn(parts: readonly UsagePart[]): { readonly tokens: bigint; readonly calls: bigint } {
-  const hasNone = ({ costMicros }: { readonly costMicros?: bigint | undefined }) => costMicros === undefined;
+export function unpricedIn(parts: readonly UsagePart[]): { readonly tokens: number; readonly calls: number } {
+  const hasNone = ({ costMicros }: { readonly costMicros?: number | undefined }) => costMicros === undefined;
   const calls = parts.flatMap(({ toolCalls }) => toolCalls).filter(hasNone);
   return {
-    tokens: parts.filter(hasNone).reduce((sum, { inputTokens, outputTokens }) => sum + inputTokens + outputTokens, 0n),
-    calls: calls.reduce((sum, each) => sum + each.calls, 0n),
+    tokens: parts.filter(hasNone).reduce((sum, { inputTokens, outputTokens }) => sum + inputTokens + outputTokens, 0),
+    calls: calls.reduce((sum, each) => sum + each.calls, 0),
   };
 }
 
@@ -201,7 +200,10 @@ function isServedSo(price: Served, { serviceTier, speed, geography }: Served): b
   return price.serviceTier === serviceTier && price.speed === speed && price.geography === geography;
 }
 
-/** Prices are per million tokens: an exact cost is in millionths of a millionth. */
+/**
+ * Prices are per million tokens: an exact cost is in millionths of a millionth. It may be more than
+ * a number holds exactly.
+ */
 const tokensOfPrice = 1_000_000n;
 
 /**
@@ -215,41 +217,44 @@ function exactCost(price: ModelPrice, tokens: PricedTokens, of: 'one' | 'sum' = 
   const rest = tokens.inputTokens - cachedTokens - cacheWrite5mTokens - cacheWrite1hTokens;
   // Counts that contradict each other make no part of a request's cost negative. Sums under repair
   // may be negative.
-  const uncached = of === 'one' && rest < 0n ? 0n : rest;
+  const uncached = of === 'one' && rest < 0 ? 0 : rest;
   return (
-    uncached * rates.inputMicros +
-    cachedTokens * rates.cachedInputMicros +
-    cacheWrite5mTokens * rates.cacheWrite5mMicros +
-    cacheWrite1hTokens * rates.cacheWrite1hMicros +
-    outputTokens * rates.outputMicros
+    product(uncached, rates.inputMicros) +
+    product(cachedTokens, rates.cachedInputMicros) +
+    product(cacheWrite5mTokens, rates.cacheWrite5mMicros) +
+    product(cacheWrite1hTokens, rates.cacheWrite1hMicros) +
+    product(outputTokens, rates.outputMicros)
   );
+}
+
+function product(count: number, micros: number): bigint {
+  return BigInt(count) * BigInt(micros);
 }
 
 /** Costs in millionths that add up to their sum, which is rounded once, halves up. */
 class CostSum {
   #exact = 0n;
   /** Undefined: nothing had a price. */
-  micros: bigint | undefined;
+  micros: number | undefined;
 
   /** @param cost an exact cost; undefined without a price */
-  add(cost: bigint | undefined): { costMicros?: bigint } {
+  add(cost: bigint | undefined): { costMicros?: number } {
     if (cost === undefined) return {};
-    const before = this.micros ?? 0n;
+    const before = this.micros ?? 0;
     this.#exact += cost;
     this.micros = rounded(this.#exact);
     return { costMicros: this.micros - before };
   }
 
   /** @param fee millionths for one call; undefined without a price */
-  addCalls(calls: bigint, fee: bigint | undefined): { costMicros?: bigint } {
-    return this.add(fee && calls * fee * tokensOfPrice);
+  addCalls(calls: number, fee: number | undefined): { costMicros?: number } {
+    return this.add(fee === undefined ? undefined : product(calls, fee) * tokensOfPrice);
   }
 }
 
 /** An exact cost in millionths, halves up. */
-function rounded(cost: bigint): bigint {
-  const doubled = 2n * cost + tokensOfPrice;
-  const quotient = doubled / (2n * tokensOfPrice);
+function rounded(cost: bigint): number {
+  const [doubled, unit] = [2n * cost + tokensOfPrice, 2n * tokensOfPrice];
   // Division truncates towards zero.
-  return doubled < 0n && doubled % (2n * tokensOfPrice) !== 0n ? quotient - 1n : quotient;
+  return Number((doubled - (((doubled % unit) + unit) % unit)) / unit);
 }

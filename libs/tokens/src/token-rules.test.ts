@@ -65,12 +65,12 @@ describe('the rules of tokens', () => {
   it('take an end that is to come, by at least a millisecond', () => {
     expect(problemsOf({ expiresAtMs: nowMs + 1 })).toEqual({});
     for (const expiresAtMs of [nowMs, nowMs - 1, Number.NaN, 1e17]) {
-      expect(Object.keys(problemsOf({ expiresAtMs }))).toEqual(['expiresAt']);
+      expect(Object.keys(problemsOf({ expiresAtMs }))).toEqual(['expiresAtMs']);
     }
   });
 
   it('name everything that is wrong at once', () => {
     const problems = problemsOf({ label: '', note: '\u0000', limits: { tokensPerDay: -1 }, expiresAtMs: 0 });
-    expect(Object.keys(problems).toSorted()).toEqual(['expiresAt', 'label', 'limits.tokensPerDay', 'note']);
+    expect(Object.keys(problems).toSorted()).toEqual(['expiresAtMs', 'label', 'limits.tokensPerDay', 'note']);
   });
 });

@@ -81,7 +81,7 @@ export function detailProblems(
     limits: kind === 'personal' && isLimited ? 'must be absent: a personal token has no limits.' : undefined,
     ...limitProblems(limits),
     note: note === undefined ? undefined : noteProblem(note),
-    expiresAt: expiresAtMs === undefined ? undefined : expiryProblem(expiresAtMs, nowMs),
+    expiresAtMs: expiresAtMs === undefined ? undefined : expiryProblem(expiresAtMs, nowMs),
     ...accessProblems(access),
   });
 }
@@ -157,7 +157,8 @@ function noteProblem(text: string): string | undefined {
 }
 
 function expiryProblem(expiresAtMs: number, nowMs: number): string | undefined {
-  return expiresAtMs > nowMs && expiresAtMs <= lastMomentMs ? undefined : 'must be in the future.';
+  const isMoment = Number.isInteger(expiresAtMs) && expiresAtMs <= lastMomentMs;
+  return isMoment && expiresAtMs > nowMs ? undefined : 'must be in the future.';
 }
 
 function countProblem(count: number | undefined, max: number): string | undefined {

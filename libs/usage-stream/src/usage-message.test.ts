@@ -7,9 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { fromUsageMessage, maxPerMessage, toUsageMessages } from './usage-message.ts';
 
 const batch = (events: number, logs = 0) => ({
-  events: Array.from({ length: events }, (_, n) =>
-    create(UsageRecordedSchema, { requestId: `r${n}`, inputTokens: 5n }),
-  ),
+  events: Array.from({ length: events }, (_, n) => create(UsageRecordedSchema, { requestId: `r${n}`, inputTokens: 5 })),
   logs: Array.from({ length: logs }, (_, n) => create(RequestLoggedSchema, { requestId: `r${n}`, status: 200 })),
 });
 

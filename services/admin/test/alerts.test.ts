@@ -105,13 +105,13 @@ describe.each(testDatabases)('warnings over $name', ({ open }) => {
         list: ({ pageToken }) => ({
           nextPageToken: pageToken === '' ? 'next' : '',
           tokens: [
-            { tokenId: `full${pageToken}`, label: 'ci', limits: { tokensPerDay: 100n } },
+            { tokenId: `full${pageToken}`, label: 'ci', limits: { tokensPerDay: 100 } },
             { tokenId: 'unlimited', label: 'x' },
           ],
         }),
       }),
       usageReport: peer(UsageReportService, {
-        reportUsage: () => ({ rows: [{ tokenId: 'full', totals: { inputTokens: 50n, outputTokens: 35n } }] }),
+        reportUsage: () => ({ rows: [{ tokenId: 'full', totals: { inputTokens: 50, outputTokens: 35 } }] }),
       }),
     };
     const loops = [1, 2, 3].map(() => loopOn(database, peers as AdminPeers));
@@ -125,7 +125,7 @@ describe.each(testDatabases)('warnings over $name', ({ open }) => {
   it('are sent to the receivers that were known last while the broker is away', async () => {
     const { database } = await world();
     const { url, received } = await alertReceiver();
-    let [isAway, isKnown, outputTokens] = [false, false, 0n];
+    let [isAway, isKnown, outputTokens] = [false, false, 0];
     const peers: Partial<AdminPeers> = {
       poolOperator: peer(PoolOperatorService, {
         listAlertReceivers: () => {
@@ -135,7 +135,7 @@ describe.each(testDatabases)('warnings over $name', ({ open }) => {
         },
       }),
       identity: peer(IdentityService, {
-        list: () => ({ tokens: [{ tokenId: 't', label: 'ci', limits: { tokensPerDay: 100n } }] }),
+        list: () => ({ tokens: [{ tokenId: 't', label: 'ci', limits: { tokensPerDay: 100 } }] }),
       }),
       usageReport: peer(UsageReportService, {
         reportUsage: () => ({ rows: [{ tokenId: 't', totals: { outputTokens } }] }),
@@ -144,7 +144,7 @@ describe.each(testDatabases)('warnings over $name', ({ open }) => {
     loopOn(database, peers as AdminPeers);
     await expect.poll(() => isKnown).toBe(true);
     isAway = true;
-    outputTokens = 51n;
+    outputTokens = 51;
     await expect.poll(() => received.length).toBe(1);
   });
 });

@@ -22,7 +22,7 @@ async function gatewayWith(firstAccounts: Readonly<Record<string, string>>) {
   const env = { GATEWAY_CONFIG: path, GATEWAY_DATA: join(folder, 'data'), PORT: '0' };
   const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
   const gateway = stack.use(await composeGateway(env, readAllInOneConfig(env), runtime));
-  const limits = { requestsPerMinute: 10_000, tokensPerDay: 1_000_000_000n };
+  const limits = { requestsPerMinute: 10_000, tokensPerDay: 1_000_000_000 };
   const { tokenText } = await gateway.identity.issue({ kind: TokenKind.SERVICE, label: 'test', limits });
   const ask = (content: string, stream = false) =>
     fetch(`http://127.0.0.1:${gateway.edge.port}/v1/chat/completions`, {

@@ -102,7 +102,7 @@ async function firstReports(broker: Client<typeof PoolBrokerService>, used: read
   for (;;) {
     const { pools } = await broker.listPools({});
     const reports = new Map(pools.map((pool) => [pool.name, pool]));
-    const isComplete = used.every(({ name }) => reports.get(name)?.modelsReportedAt !== undefined);
+    const isComplete = used.every(({ name }) => reports.get(name)?.modelsReportedAtMs !== undefined);
     if (isComplete || monotonicMs() >= giveUpAtMs) return reports;
     await sleep(50);
   }
@@ -111,7 +111,7 @@ async function firstReports(broker: Client<typeof PoolBrokerService>, used: read
 const longestWaitMs = 3_000;
 
 function outcomeOf(pool: Pool | undefined): string {
-  if (pool?.modelsReportedAt === undefined) return 'its model list has not arrived yet';
+  if (pool?.modelsReportedAtMs === undefined) return 'its model list has not arrived yet';
   if (pool.modelListFailure !== '') return `its model list can't be read: ${pool.modelListFailure}`;
   return pool.modelCount === 1 ? '1 model' : `${pool.modelCount} models`;
 }
@@ -133,7 +133,7 @@ export async function firstToken(
     const { token } = await identity.resolve({ tokenSha256: tokenSha256(kept) });
     if (token !== undefined) return kept;
   }
-  const limits = { requestsPerMinute: 60, tokensPerDay: 1_000_000n };
+  const limits = { requestsPerMinute: 60, tokensPerDay: 1_000_000 };
   const label = await freeLabel(identity, 'first token');
   const { tokenText } = await identity.issue({ kind: TokenKind.SERVICE, label, limits });
   await data.write(file, isSimulated ? tokenText : 'shown once, at the first start');

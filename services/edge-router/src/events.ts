@@ -226,6 +226,6 @@ const providerNames: Readonly<Record<ProviderFormat, string>> = {
 function secondsPerToken({ message, firstTokenMs }: RequestLogEntry): number | undefined {
   const { ending, usage, times } = message;
   if (firstTokenMs === undefined || ending !== RequestEnding.COMPLETED || times?.ended === undefined) return undefined;
-  if (usage === undefined || usage.estimated || usage.outputTokens < 2n) return undefined;
-  return (times.ended - firstTokenMs) / 1_000 / (Number(usage.outputTokens) - 1);
+  if (usage === undefined || usage.estimated || usage.outputTokens < 2) return undefined;
+  return (times.ended - firstTokenMs) / 1_000 / (usage.outputTokens - 1);
 }

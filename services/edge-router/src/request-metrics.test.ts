@@ -153,7 +153,7 @@ describe('the metrics of requests', () => {
 
 describe('the times of an answer', () => {
   /** A streamed answer of five tokens: the first one after two seconds, the end a second later. */
-  async function timed(end: (request: LoggedRequest) => LoggedRequest, outputTokens = 5n, estimated = false) {
+  async function timed(end: (request: LoggedRequest) => LoggedRequest, outputTokens = 5, estimated = false) {
     const metrics = new Metrics();
     const events = createEvents({ logger, metrics });
     const request = new LoggedRequest().read().lease('a');
@@ -162,7 +162,7 @@ describe('the times of an answer', () => {
     events.requestStarted('POST');
     events.streamBegan(request.entry);
     end(request.wait(1_000));
-    request.entry.onRecorded(create(UsageRecordedSchema, { inputTokens: 1n, outputTokens, estimated }));
+    request.entry.onRecorded(create(UsageRecordedSchema, { inputTokens: 1, outputTokens, estimated }));
     events.requestEnded('POST', 'chat', request.end().entry);
     const page = await metrics.exposition();
     const sum = (name: string) =>
@@ -177,8 +177,8 @@ describe('the times of an answer', () => {
 
   it('say nothing of single tokens of an answer that broke off, or that nobody counted', async () => {
     expect(await timed((request) => request.fail(AttemptResult.TIMEOUT))).toEqual([3, 2, Number.NaN]);
-    expect(await timed(whole, 5n, true)).toEqual([3, 2, Number.NaN]);
-    expect(await timed(whole, 1n)).toEqual([3, 2, Number.NaN]);
+    expect(await timed(whole, 5, true)).toEqual([3, 2, Number.NaN]);
+    expect(await timed(whole, 1)).toEqual([3, 2, Number.NaN]);
   });
 
   it('are counted by the format of the account', async () => {

@@ -67,7 +67,7 @@ const flags: Readonly<Record<string, string>> = {
   limits: '--rpm and --tpd',
   'limits.requestsPerMinute': '--rpm',
   'limits.tokensPerDay': '--tpd',
-  expiresAt: '--expires',
+  expiresAtMs: '--expires',
   keepOldSeconds: '--keep-old',
   'account.name': '<pool/name>',
   'account.pool': '<pool/name>',

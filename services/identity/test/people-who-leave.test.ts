@@ -1,4 +1,3 @@
-import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { testDatabases } from '@gateway/database/testing';
 import { GroupService, IdentityService, TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { PersonService } from '@gateway/proto/identity/v1/person_service_pb.js';
@@ -91,7 +90,7 @@ describe.each(testDatabases)('tokens of people over $name', ({ open }) => {
     world.time.advanceMs(1_000);
     await world.record({});
     expect(await world.endOf(text)).toBe(startMs + 30 * dayMs);
-    expect((await world.resolve(longer))?.expiresAt).toBeUndefined();
+    expect((await world.resolve(longer))?.expiresAtMs).toBeUndefined();
   });
 });
 
@@ -122,8 +121,8 @@ async function openWorld(open: (typeof testDatabases)[number]['open']) {
       return (await identity.issue({ kind: TokenKind.SERVICE, label: 'ci', groupId })).tokenText;
     },
     async endOf(text: string) {
-      const { expiresAt } = (await resolve(text)) ?? {};
-      return expiresAt && timestampMs(expiresAt);
+      const { expiresAtMs } = (await resolve(text)) ?? {};
+      return expiresAtMs;
     },
     [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose](),
   };

@@ -39,8 +39,8 @@ const methods = [...LimiterService.methods, ...LimiterOperatorService.methods];
 /** A request for each RPC, with every field that contains a name. A new RPC needs an entry here. */
 const requests: Readonly<Record<string, object>> = {
   Admit: { key: 'k', requestId: 'r', limits: { requestsPerMinute: 1 }, group: { key: 'g' } },
-  Settle: { key: 'k', requestId: 'r', localDay: today(), tokens: 3n, group: { key: 'g' } },
-  Reserve: { key: 'k', requestId: 'r', localDay: today(), costMicros: 3n, group: { key: 'g' } },
+  Settle: { key: 'k', requestId: 'r', localDay: today(), tokens: 3, group: { key: 'g' } },
+  Reserve: { key: 'k', requestId: 'r', localDay: today(), costMicros: 3, group: { key: 'g' } },
   Renew: { running: [{ key: 'k', groupKey: 'g', requestId: 'r', inKey: true, inGroup: true }] },
   Peek: { key: 'k', limits: { requestsPerMinute: 1 }, group: { key: 'g' } },
   AdmitStream: { checks: [{ key: 'k', requestId: 'r', limits: { requestsPerMinute: 1 }, group: { key: 'g' } }] },

@@ -49,7 +49,7 @@ export const today = () => localDayOf(Date.now());
 
 /** Makes this many concurrent requests. Fails when one of the calls does. */
 export function admitMany({ client }: LimiterUnderTest, key: string, count: number, requestsPerMinute = 5) {
-  const limits = { requestsPerMinute, tokensPerDay: 1_000n };
+  const limits = { requestsPerMinute, tokensPerDay: 1_000 };
   return Promise.all(
     Array.from({ length: count }, async () => {
       const requestId = randomUUID();

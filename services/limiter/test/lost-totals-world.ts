@@ -18,7 +18,7 @@ import { UsageLedger } from './usage-ledger.ts';
 
 const noonMs = Date.parse('2026-11-20T11:00:00Z');
 const localDay = '2026-11-20';
-export const limit = 100n;
+export const limit = 100;
 
 /** What counts, with the field of the request and the known total that names it. */
 export const kinds = {
@@ -140,15 +140,15 @@ export async function openLostTotals({ isMoney, terms, known, counter }: Kind, r
     await service.start();
     const limiter = directClientOf(service.routes, LimiterService);
     /** Asks for an edge that saw this total last. */
-    const decide = async (seen?: bigint | number) => {
-      const knownTotals = seen === undefined ? [] : [{ ...known, total: BigInt(seen) }];
+    const decide = async (seen?: number) => {
+      const knownTotals = seen === undefined ? [] : [{ ...known, total: seen }];
       const asked = limiter.admit({ key: 'token:1', requestId: `r-${++count}`, ...terms, knownTotals });
       await elapse(600);
       return asked;
     };
     return {
       ...{ store, remote, metrics, setAway, decide },
-      ask: async (seen?: bigint | number) => (await decide(seen)).refusal,
+      ask: async (seen?: number) => (await decide(seen)).refusal,
       /** The total that an answer shows; undefined if it is unknown. */
       async shown(seen?: number) {
         const { status, groupStatus, refusal } = await decide(seen);
@@ -158,13 +158,13 @@ export async function openLostTotals({ isMoney, terms, known, counter }: Kind, r
       },
       async use(amount: number, requestId = `u-${++count}`) {
         usage.ingest(requestId, amount);
-        const used = { tokens: BigInt(amount), costMicros: BigInt(amount) };
+        const used = { tokens: amount, costMicros: amount };
         const settled = limiter.settle({ key: 'token:1', requestId, localDay, ...used, ...terms });
         await elapse(600);
         await settled;
       },
       async reserve() {
-        const reservation = { key: 'token:1', requestId: 'r-1', localDay, costMicros: 1n, ...terms };
+        const reservation = { key: 'token:1', requestId: 'r-1', localDay, costMicros: 1, ...terms };
         return (await limiter.reserve(reservation)).refusal;
       },
       stop: () => own.disposeAsync(),

@@ -9,7 +9,7 @@ import { redisProxy } from './redis-proxy.ts';
 
 /** How long anything that waited for Redis may take once Redis is back. */
 const recovery = { timeout: roomMs(2_000), interval: 20 };
-const limits = { requestsPerMinute: 5, tokensPerDay: 1_000n };
+const limits = { requestsPerMinute: 5, tokensPerDay: 1_000 };
 
 describe('a limiter whose Redis goes away', () => {
   let redis: TestServer;
@@ -25,20 +25,20 @@ describe('a limiter whose Redis goes away', () => {
     const key = freshKey();
     expect((await client.admit({ key, requestId: 'before', limits }, deadline)).status?.degraded).toBe(false);
     expect(
-      (await client.settle({ key, requestId: 'before', localDay: today(), tokens: 900n }, deadline)).usedTokens,
-    ).toBe(900n);
+      (await client.settle({ key, requestId: 'before', localDay: today(), tokens: 900 }, deadline)).usedTokens,
+    ).toBe(900);
 
     await redis.pause();
     const decisions = await admitMany(limiter, key, 20);
     expect(decisions.filter(({ isAdmitted }) => isAdmitted)).toHaveLength(4);
     expect(decisions.every(({ status }) => status?.degraded)).toBe(true);
-    expect(decisions[0]?.status?.tokens?.remaining).toBe(100n);
+    expect(decisions[0]?.status?.tokens?.remaining).toBe(100);
     expect(await service.notReady()).toBeUndefined();
     expect(await metric('degraded_total')).toBe(20);
     expect(await metric('store_away')).toBe(1);
 
-    const settled = await client.settle({ key, requestId: 'during', localDay: today(), tokens: 100n }, deadline);
-    expect(settled.usedTokens).toBe(1_000n);
+    const settled = await client.settle({ key, requestId: 'during', localDay: today(), tokens: 100 }, deadline);
+    expect(settled.usedTokens).toBe(1_000);
     expect(await metric('pending_settles')).toBe(1);
 
     await redis.resume();
@@ -46,14 +46,14 @@ describe('a limiter whose Redis goes away', () => {
       .poll(async () => (await client.peek({ key, limits }, deadline)).status)
       .toMatchObject({
         degraded: false,
-        tokens: { remaining: 0n },
+        tokens: { remaining: 0 },
         requests: { remaining: 0 },
       });
     await expect.poll(() => metric('pending_settles'), recovery).toBe(0);
     expect(await metric('store_away')).toBe(0);
     expect(
-      (await client.settle({ key, requestId: 'during', localDay: today(), tokens: 100n }, deadline)).usedTokens,
-    ).toBe(1_000n);
+      (await client.settle({ key, requestId: 'during', localDay: today(), tokens: 100 }, deadline)).usedTokens,
+    ).toBe(1_000);
   });
 
   it('admits no more than the limit when Redis is killed and comes back empty', async () => {

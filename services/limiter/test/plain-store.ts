@@ -1,4 +1,3 @@
-import { timestampMs } from '@bufbuild/protobuf/wkt';
 import {
   type Decision,
   daySpan,
@@ -40,7 +39,7 @@ export class PlainStore<Store extends LimitStore = LimitStore> {
       await this.store.admit({
         ...check,
         requestId,
-        limits: { requestsPerMinute, tokensPerDay: tokensPerDay === undefined ? undefined : BigInt(tokensPerDay) },
+        limits: { requestsPerMinute, tokensPerDay: tokensPerDay },
         costKind: costKind === 'request_only' ? CostKind.REQUEST_ONLY : CostKind.REQUEST_AND_TOKENS,
       }),
     );
@@ -73,7 +72,7 @@ export function plainDecision({ status, refusal, unloaded }: Decision) {
   if (unloaded !== undefined) return { kind: 'day_total_unknown' as const, localDay: status.localDay };
   if (refusal === undefined) return { kind: 'admitted' as const, status: plainStatus(status) };
   const limit = refusal.limit === LimitName.TOKENS_PER_DAY ? 'tokens_per_day' : 'requests_per_minute';
-  const retryAtMs = refusal.retryAt && timestampMs(refusal.retryAt);
+  const retryAtMs = refusal.retryAtMs;
   return { kind: 'refused' as const, status: plainStatus(status), refusal: { limit, retryAtMs } };
 }
 
@@ -83,21 +82,21 @@ function plainStatus({ requests, tokens, localDay, degraded }: LimitStatus) {
   return {
     requests: requests && plainWindow(requests),
     tokens: tokens && {
-      limit: Number(tokens.limit),
-      remaining: Number(tokens.remaining),
-      resetsAtMs: tokens.resetsAt && timestampMs(tokens.resetsAt),
+      limit: tokens.limit,
+      remaining: tokens.remaining,
+      resetsAtMs: tokens.resetsAtMs,
     },
     localDay,
     degraded,
   };
 }
 
-function plainWindow({ limit, remaining, emptyAt, nextSlotAt, resetsAt }: RequestWindow) {
+function plainWindow({ limit, remaining, emptyAtMs, nextSlotAtMs, resetsAtMs }: RequestWindow) {
   return {
     limit,
     remaining,
-    emptyAtMs: emptyAt && timestampMs(emptyAt),
-    nextSlotAtMs: nextSlotAt && timestampMs(nextSlotAt),
-    resetsAtMs: resetsAt && timestampMs(resetsAt),
+    emptyAtMs,
+    nextSlotAtMs,
+    resetsAtMs,
   };
 }

@@ -10,7 +10,7 @@ import { UsageLedger } from './usage-ledger.ts';
 
 /** How long recovery may take once Redis works again. */
 const recovery = { timeout: roomMs(2_000), interval: 20 };
-const limits = { requestsPerMinute: 5, tokensPerDay: 1_000n };
+const limits = { requestsPerMinute: 5, tokensPerDay: 1_000 };
 
 describe('a limiter', () => {
   let redis: TestServer;
@@ -36,7 +36,7 @@ describe('a limiter', () => {
       const { client, service, metric } = limiter;
       const before = freshKey();
       await admitMany(limiter, before, 2);
-      await client.settle({ key: before, requestId: 'a', localDay: today(), tokens: 30n }, deadline);
+      await client.settle({ key: before, requestId: 'a', localDay: today(), tokens: 30 }, deadline);
       const keysBefore = await driver.dbsize();
       await driver.config('SET', 'maxmemory-policy', 'noeviction');
       await driver.config('SET', 'maxmemory', '1');
@@ -45,7 +45,7 @@ describe('a limiter', () => {
         const decisions = await admitMany(limiter, key, 20);
         expect(decisions.filter(({ isAdmitted }) => isAdmitted)).toHaveLength(5);
         expect(decisions.every(({ status }) => status?.degraded)).toBe(true);
-        await client.settle({ key: before, requestId: 'b', localDay: today(), tokens: 12n }, deadline);
+        await client.settle({ key: before, requestId: 'b', localDay: today(), tokens: 12 }, deadline);
         // Several times the interval of probes: Redis answers, but too slowly to be usable.
         await sleep(1_000);
         expect((await admitMany(limiter, before, 1))[0]?.status).toMatchObject({
@@ -66,7 +66,7 @@ describe('a limiter', () => {
         .toMatchObject({ degraded: false, requests: { remaining: 0 } });
       expect((await client.peek({ key: before, limits }, deadline)).status).toMatchObject({
         requests: { remaining: 2 },
-        tokens: { remaining: 958n },
+        tokens: { remaining: 958 },
       });
       expect(await metric('store_away')).toBe(0);
       await expect.poll(() => metric('pending_settles'), recovery).toBe(0);
@@ -80,7 +80,7 @@ describe('a limiter', () => {
       await using limiter = await startLimiter(redis.url, { env, usageQuery: ledger.usageQuery });
       const { client, metric } = limiter;
       const key = `token:${randomUUID()}`;
-      const generous = { requestsPerMinute: 10_000, tokensPerDay: 1_000_000n };
+      const generous = { requestsPerMinute: 10_000, tokensPerDay: 1_000_000 };
       const used = async () => {
         const { status } = await client.admit({ key, requestId: randomUUID(), limits: generous }, deadline);
         expect(status?.degraded).toBe(false);
@@ -89,7 +89,7 @@ describe('a limiter', () => {
       /** A request that reaches the ledger some time after it was settled. */
       const request = async (n: number) => {
         const requestId = `request-${n}`;
-        await client.settle({ key, requestId, localDay: today(), tokens: BigInt(n + 1) }, deadline);
+        await client.settle({ key, requestId, localDay: today(), tokens: n + 1 }, deadline);
         await sleep(300);
         ledger.ingest(requestId, n + 1);
       };
@@ -125,13 +125,13 @@ describe('a limiter', () => {
         await Promise.all(
           ids
             .slice(start, start + 1_000)
-            .map((requestId) => client.settle({ key, requestId, localDay: today(), tokens: 3n }, deadline)),
+            .map((requestId) => client.settle({ key, requestId, localDay: today(), tokens: 3 }, deadline)),
         );
       }
       const pending = `rl:{${key}}:d:${today()}:pending`;
       expect(await driver.hlen(pending)).toBe(10_000);
-      const usedNow = await client.peek({ key, limits: { tokensPerDay: 100_000n } }, deadline);
-      expect(usedNow.status?.tokens?.remaining).toBe(64_000n);
+      const usedNow = await client.peek({ key, limits: { tokensPerDay: 100_000 } }, deadline);
+      expect(usedNow.status?.tokens?.remaining).toBe(64_000);
       for (const id of ids) ledger.ingest(id, 3);
       await expect
         .poll(
@@ -143,8 +143,8 @@ describe('a limiter', () => {
         )
         .toBe(0);
       expect(ledger.mostAsked).toBe(10_000);
-      const { status } = await client.peek({ key, limits: { tokensPerDay: 100_000n } }, deadline);
-      expect(status?.tokens?.remaining).toBe(64_000n);
+      const { status } = await client.peek({ key, limits: { tokensPerDay: 100_000 } }, deadline);
+      expect(status?.tokens?.remaining).toBe(64_000);
     });
   });
 
@@ -201,15 +201,15 @@ describe('a limiter', () => {
       proxy.loseAnswers(true);
       const startedMs = performance.now();
       const during = await admitMany(limiter, key, 20, 50);
-      const settled = await client.settle({ key, requestId: 'a', localDay: today(), tokens: 7n }, deadline);
+      const settled = await client.settle({ key, requestId: 'a', localDay: today(), tokens: 7 }, deadline);
       expect(performance.now() - startedMs).toBeLessThan(roomMs(6_000));
-      expect(settled.usedTokens).toBe(7n);
+      expect(settled.usedTokens).toBe(7);
       expect(during.every(({ isAdmitted, status }) => isAdmitted && status?.degraded)).toBe(true);
       expect(await metric('degraded_total')).toBe(20);
       proxy.loseAnswers(false);
       await expect
         .poll(async () => (await client.peek({ key, limits }, deadline)).status, recovery)
-        .toMatchObject({ degraded: false, tokens: { remaining: 993n } });
+        .toMatchObject({ degraded: false, tokens: { remaining: 993 } });
       const after = await admitMany(limiter, key, 40, 50);
       const admitted = [...before, ...during, ...after].filter(({ isAdmitted }) => isAdmitted);
       expect(admitted).toHaveLength(50);

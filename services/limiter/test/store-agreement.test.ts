@@ -11,7 +11,7 @@ const isLong = process.env.FAULTS === 'long';
 const noonMs = Date.parse('2026-11-20T11:00:00Z');
 const day = '2026-11-20';
 const maxPendingIds = 3;
-const budget = { amountMicros: 40n, period: BudgetPeriod.DAY } as const;
+const budget = { amountMicros: 40, period: BudgetPeriod.DAY } as const;
 const money = budgetSpan(budget.period, day);
 
 const requestId = fc.integer({ min: 0, max: 9 }).map((n) => `request-${n}`);

@@ -23,14 +23,14 @@ export class UsageLedger {
     getDayTotal: async ({ requestIds = [] }) => {
       this.mostAsked = Math.max(this.mostAsked, requestIds.length);
       return create(GetDayTotalResponseSchema, {
-        totalTokens: BigInt(this.total),
+        totalTokens: this.total,
         includedRequestIds: requestIds.filter((id) => this.#tokens.has(id)),
       });
     },
     getGroupTotal: async ({ requestIds = [] }) => {
       return create(GetGroupTotalResponseSchema, {
-        totalTokens: BigInt(this.total),
-        costMicros: BigInt(this.total),
+        totalTokens: this.total,
+        costMicros: this.total,
         includedRequestIds: requestIds.filter((id) => this.#tokens.has(id)),
       });
     },

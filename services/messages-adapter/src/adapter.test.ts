@@ -59,8 +59,8 @@ describe('the adapter at a simulated provider', () => {
     const [request] = simulator.requests();
     expect(request).toMatchObject({ status: 200, account: 'account-a', stream: true, outcome: 'completed' });
     expect(usage).toMatchObject({
-      inputTokens: BigInt(request?.billed.inputTokens ?? -1),
-      outputTokens: BigInt(request?.billed.outputTokens ?? -1),
+      inputTokens: request?.billed.inputTokens ?? -1,
+      outputTokens: request?.billed.outputTokens ?? -1,
       estimated: false,
     });
     expect(completion.usage.total_tokens).toBe(Number(usage?.inputTokens) + Number(usage?.outputTokens));
@@ -79,7 +79,7 @@ describe('the adapter at a simulated provider', () => {
     const small = await answerOf({ messages: [user('#long 40')], stream: true });
     expect(result).toBe(AttemptResult.SUCCEEDED);
     expect(deltasOf(text)).toEqual(deltasOf(small.text));
-    expect(usage?.inputTokens).toBe(BigInt(simulator.requests()[0]?.billed.inputTokens ?? -1));
+    expect(usage?.inputTokens).toBe(simulator.requests()[0]?.billed.inputTokens ?? -1);
     const refused = answerOf({ messages: [user(long), { role: 'user', content: [{ type: 'audio' }] }] });
     await expect(refused).rejects.toMatchObject({ code: 'unsupported_content' });
     await expect(answerOf({ messages: [user(long)], temperature: 'hot' })).rejects.toMatchObject({
@@ -183,8 +183,8 @@ describe('a relayed Messages request', () => {
     expect(text).toContain(`"id":"${head?.answerId}"`);
     const billed = simulator.requests()[0]?.billed;
     expect(usage).toMatchObject({
-      inputTokens: BigInt(billed?.inputTokens ?? -1),
-      outputTokens: BigInt(billed?.outputTokens ?? -1),
+      inputTokens: billed?.inputTokens ?? -1,
+      outputTokens: billed?.outputTokens ?? -1,
       estimated: false,
     });
     expect(withoutId(text)).toBe(withoutId(await directly(body)));
@@ -241,7 +241,7 @@ describe('counting tokens', () => {
 
   it('gives the provider’s count of the body as it was sent', async () => {
     const { inputTokens, result } = await count();
-    expect(inputTokens).toBeGreaterThan(0n);
+    expect(inputTokens).toBeGreaterThan(0);
     expect(result?.attempt).toMatchObject({ result: AttemptResult.SUCCEEDED, upstreamStatus: 200 });
     const [request] = simulator.requests();
     expect(request?.path).toBe('/v1/messages/count_tokens');
@@ -257,7 +257,7 @@ describe('counting tokens', () => {
       attempt: { result: AttemptResult.RATE_LIMITED },
       error: { code: 'pool_exhausted' },
     });
-    expect(result?.attempt?.retryAt).toBeDefined();
+    expect(result?.attempt?.retryAtMs).toBeDefined();
   });
 });
 

@@ -120,7 +120,7 @@ const sliceSize = 100;
 function secondsLeftOf(views: readonly AccountView[], nowMs: number): number | undefined {
   const serving = views.filter(isInService).map(({ health }) => health);
   const exhaustion = exhaustionOf(serving, '', nowMs);
-  return exhaustion.kind === 'at' ? Math.max(0, exhaustion.atMs - nowMs) / 1_000 : undefined;
+  return 'endsAtMs' in exhaustion ? Math.max(0, exhaustion.endsAtMs - nowMs) / 1_000 : undefined;
 }
 
 interface ShownPool {

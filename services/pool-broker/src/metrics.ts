@@ -1,6 +1,7 @@
 import type { ServiceRuntime } from '@gateway/lifecycle';
+import { AccountProblem } from '@gateway/proto/pool/v1/account_pb.js';
 import { monotonicMs } from '@gateway/time';
-import type { AttemptReport, ProblemKind } from './accounts/attempt.ts';
+import { type AttemptReport, problems } from './accounts/attempt.ts';
 import type { ConfigurationChange } from './configuration/active-configuration.ts';
 
 export type BrokerMetrics = ReturnType<typeof brokerMetrics>;
@@ -45,17 +46,23 @@ export function brokerMetrics({ logger, metrics }: ServiceRuntime) {
      */
     poolIsKnown(pool: string): void {
       exhausted.inc({ pool }, 0);
-      for (const problem of ['credential_revoked', 'account_disabled']) disabled.inc({ pool, problem }, 0);
+      for (const problem of problems) disabled.inc({ pool, problem: problemName(problem) }, 0);
     },
-    accountDisabled(pool: string, problem: ProblemKind): void {
+    accountDisabled(pool: string, kind: AccountProblem): void {
+      const problem = problemName(kind);
       disabled.inc({ pool, problem });
       logger.error({ pool, problem }, 'account out of service: the provider disabled it; see gatewayctl pool status');
     },
-    accountRefused(account: string, { upstreamStatus: status, cause }: AttemptReport): void {
-      if (cause === undefined) logger.warn({ account, status }, refusedKey);
+    accountRefused(account: string, { upstreamStatus, cause }: AttemptReport): void {
+      const status = upstreamStatus || undefined;
+      if (cause === '') logger.warn({ account, status }, refusedKey);
       else logger.warn({ account, status, cause }, 'the provider refuses the account, which pauses');
     },
   };
+}
+
+function problemName(problem: AccountProblem): string {
+  return AccountProblem[problem].toLowerCase();
 }
 
 const refusedKey =

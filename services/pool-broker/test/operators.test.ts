@@ -262,16 +262,16 @@ prices:
       classes: [{ id: 'gateway/sterk', name: 'Sterk', effort: 'high', candidates: ['responses/gpt-5.5'] }],
       prices: [
         {
-          ...{ model: 'gpt-5.5*', fromDay: '2026-11-20', inputMicros: 1_250_000n, cachedInputMicros: 125_000n },
-          ...{ cacheWrite5mMicros: 1_250_000n, cacheWrite1hMicros: 2_500_000n, outputMicros: 10_000_000n },
+          ...{ model: 'gpt-5.5*', fromDay: '2026-11-20', inputMicros: 1_250_000, cachedInputMicros: 125_000 },
+          ...{ cacheWrite5mMicros: 1_250_000, cacheWrite1hMicros: 2_500_000, outputMicros: 10_000_000 },
           above: {
-            ...{ inputTokens: 200_000n, inputMicros: 2_500_000n, cachedInputMicros: 2_500_000n },
-            ...{ cacheWrite5mMicros: 2_500_000n, cacheWrite1hMicros: 2_500_000n, outputMicros: 15_000_000n },
+            ...{ inputTokens: 200_000, inputMicros: 2_500_000, cachedInputMicros: 2_500_000 },
+            ...{ cacheWrite5mMicros: 2_500_000, cacheWrite1hMicros: 2_500_000, outputMicros: 15_000_000 },
           },
         },
       ],
     });
-    expect(seen.loadedAt).toBeDefined();
+    expect(seen.loadedAtMs).toBeDefined();
   });
 
   it('says what is wrong with the file that would take its place, until that is mended', async () => {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { AccountProblem, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import type { RedisSettings } from '@gateway/redis';
 import { Metrics } from '@gateway/telemetry';
 import { testBackends } from '@gateway/testkit';
@@ -67,16 +68,23 @@ const leaseOf = (accountId: string, leaseId: string, maxConcurrency = Number.POS
 const settledWith = { health: healthy, poolHealth: noIncidents };
 
 const limitedUntil = (untilMs: number): AccountHealth => ({
-  problem: { kind: 'account_disabled', sinceMs: untilMs - 3, credentialId: 'c' },
+  problem: { kind: AccountProblem.ACCOUNT_DISABLED, sinceMs: untilMs - 3, credentialId: 'c' },
   errorAverage: 0.25,
   errorsAtMs: untilMs - 1,
   windows: [
-    { name: '5h', models: '*opus*', usedFraction: 1, resetsAtMs: untilMs, lengthMs: 18_000_000, seenAtMs: untilMs - 2 },
+    {
+      name: '5h',
+      models: '*opus*',
+      usedFraction: 1,
+      resetsAtMs: untilMs,
+      lengthSeconds: 18_000,
+      seenAtMs: untilMs - 2,
+    },
   ],
   cooldowns: [
     {
       model: 'm',
-      reason: 'rate_limited',
+      reason: AttemptResult.RATE_LIMITED,
       sinceMs: untilMs - 2,
       untilMs,
       givenByProvider: false,
@@ -169,7 +177,7 @@ describe.each([
     const health = limitedUntil(time.nowMs + 60_000);
     const failures = [{ accountId: 'p/a', atMs: time.nowMs }];
     const poolHealth = {
-      incidents: [{ cause: 'overloaded' as const, model: 'm', sinceMs: time.nowMs, failures }],
+      incidents: [{ cause: AttemptResult.OVERLOADED as const, model: 'm', sinceMs: time.nowMs, failures }],
     };
     await store.changeHealth('p/a', () => health);
     await store.changePoolHealth('p', () => poolHealth);
@@ -334,12 +342,12 @@ describe.each([
     const failed = (n: number) => (health: PoolHealth) => ({
       incidents: [
         {
-          cause: 'overloaded' as const,
+          cause: AttemptResult.OVERLOADED as const,
           model: 'm',
           sinceMs: atMs,
           failures: [...(health.incidents[0]?.failures ?? []), { accountId: `p/${n}`, atMs }],
           pause: {
-            ...{ model: 'm', reason: 'overloaded' as const, sinceMs: atMs, untilMs: atMs + 1 },
+            ...{ model: 'm', reason: AttemptResult.OVERLOADED as const, sinceMs: atMs, untilMs: atMs + 1 },
             ...{ givenByProvider: false, repeats: 2, probe: { leaseId: 'l', expiresAtMs: atMs + 2 } },
           },
         },
@@ -387,7 +395,7 @@ describe('a pool store in Redis', () => {
     await store.bind('s', 'p/a', 60_000);
     await store.shareOf({ pool: 'p', caller: 'c', leaseTtlMs, callerMemoryMs: 60_000 });
     const failures = [{ accountId: 'p/a', atMs: store.nowMs() }];
-    const incident = { cause: 'overloaded', model: 'm', sinceMs: store.nowMs(), failures } as const;
+    const incident = { cause: AttemptResult.OVERLOADED, model: 'm', sinceMs: store.nowMs(), failures } as const;
     await store.changePoolHealth('p', () => ({ incidents: [incident] }));
     await store.saveModelReport({ pool: 'p', reportedAtMs: store.nowMs(), reachable: true, models: [] });
 
@@ -417,7 +425,16 @@ describe('a pool store in Redis', () => {
     onTestFinished(() => redis.disconnect());
     await redis.set(`${prefix}{p}:account:p/a:health`, '{"cooldowns": [', 'PX', 60_000);
     await redis.set(`${prefix}{p}:report`, '{"reachable": "perhaps"}', 'PX', 60_000);
-    expect((await store.readAccounts(['p/a'], leaseTtlMs))[0]?.health).toEqual(healthy);
+    // As an earlier release wrote them.
+    const earlier = { sinceMs: 1, untilMs: 9e15, model: '', givenByProvider: true, repeats: 0, reason: 'rate_limited' };
+    const ofAccount = { ...healthy, cooldowns: [earlier] };
+    const ofPool = { incidents: [{ cause: 'overloaded', model: '', sinceMs: 1, failures: [] }] };
+    await redis.set(`${prefix}{p}:account:p/b:health`, JSON.stringify(ofAccount), 'PX', 60_000);
+    await redis.set(`${prefix}{p}:health`, JSON.stringify(ofPool), 'PX', 60_000);
+    const read = await store.readAccounts(['p/a', 'p/b'], leaseTtlMs);
+    expect(read.map(({ health }) => health)).toEqual([healthy, healthy]);
+    expect(await store.readPool('p')).toEqual(noIncidents);
+    expect(await store.settleLease('p/b', ofLease('l'))).toMatchObject(settledWith);
     expect(await store.readModelReports(['p'])).toEqual([]);
     const health = limitedUntil(Date.now() + 60_000);
     await store.changeHealth('p/a', () => health);

@@ -1,4 +1,3 @@
-import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { Dialect, type ExecuteResponse } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { type Simulator, startSimulator } from '@gateway/simulator';
@@ -56,7 +55,7 @@ describe('the responses adapter', () => {
     const { body, usage, outcome } = await execute({ messages: [user(`${long}#long 60`)], stream: true });
     expect(outcome?.attempt?.result).toBe(AttemptResult.SUCCEEDED);
     expect(deltasOf(body)).toEqual(deltasOf((await execute({ messages: [user('#long 60')], stream: true })).body));
-    expect(usage?.inputTokens).toBe(BigInt(simulator.requests()[0]?.billed.inputTokens ?? -1));
+    expect(usage?.inputTokens).toBe(simulator.requests()[0]?.billed.inputTokens ?? -1);
     const refused = execute({ messages: [user(long), { role: 'user', content: [{ type: 'audio' }] }] });
     await expect(refused).rejects.toMatchObject({ code: 'unsupported_content' });
   });
@@ -130,8 +129,7 @@ describe('the responses adapter', () => {
       attempt: { result: AttemptResult.RATE_LIMITED },
       error: { code: 'pool_exhausted' },
     });
-    const retryAt = outcome?.attempt?.retryAt;
-    expect(retryAt && timestampMs(retryAt)).toBeGreaterThan(Date.now() + 3_000_000);
+    expect(outcome?.attempt?.retryAtMs).toBeGreaterThan(Date.now() + 3_000_000);
   });
 
   it('leaves a stream that fails before its first content to another attempt', async () => {

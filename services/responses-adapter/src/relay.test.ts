@@ -1,4 +1,3 @@
-import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { Dialect, type ExecuteResponse } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { type Simulator, startSimulator } from '@gateway/simulator';
@@ -100,7 +99,7 @@ describe.each(['api', 'subscription'] as const)('the relay to a backend of the k
     expect(outcome?.attempt?.result).toBe(AttemptResult.SUCCEEDED);
     expect(textOf(body)).toContain('één naïve word 日本');
     expect(usage?.estimated).toBe(kind === 'usage_missing');
-    expect(usage?.outputTokens).toBeGreaterThan(0n);
+    expect(usage?.outputTokens).toBeGreaterThan(0);
   });
 
   it.each(['failed', 'error_event'] as const)(
@@ -203,8 +202,7 @@ describe.each(['api', 'subscription'] as const)('the relay to a backend of the k
   it('reports until when an account is limited', async () => {
     simulator.faults.add({ fault: { preset: 'usage_limit_reached', resetAfterSeconds: 3_600 } });
     const { outcome } = await execute(request('Hello'));
-    const retryAt = outcome?.attempt?.retryAt;
-    expect(retryAt && timestampMs(retryAt)).toBeGreaterThan(Date.now() + 3_000_000);
+    expect(outcome?.attempt?.retryAtMs).toBeGreaterThan(Date.now() + 3_000_000);
     expect(outcome?.upstreamAnswer?.status).toBe(429);
   });
 

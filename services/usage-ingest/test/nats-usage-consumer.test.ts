@@ -36,7 +36,7 @@ describe('the consumer of the usage stream', () => {
     await using world = await openWorld();
     for (let replica = 0; replica < 3; replica++) world.consume();
     const pool = Array.from({ length: 200 }, (_, index) =>
-      usageEvent({ tokenId: `t${index % 5}`, model: `m${index % 3}`, inputTokens: BigInt(index) }),
+      usageEvent({ tokenId: `t${index % 5}`, model: `m${index % 3}`, inputTokens: index }),
     );
     const batch = fc.array(fc.nat(pool.length - 1), { minLength: 1, maxLength: 40 });
     const [batches = []] = fc.sample(fc.array(batch, { minLength: 40, maxLength: 60, size: 'max' }), 1);

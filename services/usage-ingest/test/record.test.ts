@@ -16,8 +16,8 @@ import { expectedTotals, ledgerTotals, usageEvent } from './usage-fixtures.ts';
 describe.each(testDatabases)('recording usage in $name', ({ open }) => {
   it('stores a request with everything that is known of it', async () => {
     await using opened = await open();
-    const priced = { groupId: 'g1', cacheWrite5mTokens: 2n, cacheWrite1hTokens: 1n, costMicros: 70n };
-    const event = usageEvent({ outcome: LedgerOutcome.FAILED, estimated: true, reasoningTokens: 3n, ...priced });
+    const priced = { groupId: 'g1', cacheWrite5mTokens: 2, cacheWrite1hTokens: 1, costMicros: 70 };
+    const event = usageEvent({ outcome: LedgerOutcome.FAILED, estimated: true, reasoningTokens: 3, ...priced });
     expect(await record(opened.database, event)).toBe(1);
     expect(await opened.database.selectFrom('usage_events').selectAll().execute()).toEqual([
       {
@@ -83,13 +83,13 @@ describe.each(testDatabases)('recording usage in $name', ({ open }) => {
   it('keeps the first of two accounts of one request', async () => {
     await using opened = await open();
     const event = usageEvent();
-    await record(opened.database, event, usageEvent({ requestId: event.requestId, inputTokens: 99n }));
+    await record(opened.database, event, usageEvent({ requestId: event.requestId, inputTokens: 99 }));
     expect(await ledgerTotals(opened.database)).toEqual(expectedTotals([event]));
   });
 
   it('keeps the end of a request instead of an estimate, whichever comes first', async () => {
-    const end = usageEvent({ costMicros: 9n, groupId: 'g1' });
-    const known = { inputTokens: 7n, outputTokens: 0n, model: 'gpt-5.5-mini', accountId: 'pool/b' };
+    const end = usageEvent({ costMicros: 9, groupId: 'g1' });
+    const known = { inputTokens: 7, outputTokens: 0, model: 'gpt-5.5-mini', accountId: 'pool/b' };
     const lost = usageEvent({ requestId: end.requestId, outcome: LedgerOutcome.FAILED, estimated: true, ...known });
     for (const calls of [
       [[end], [lost]],
@@ -212,7 +212,7 @@ interface EventFields {
 }
 
 function eventOf(requestId: string, { input, output, account }: EventFields) {
-  return usageEvent({ requestId, inputTokens: BigInt(input), outputTokens: BigInt(output), accountId: account });
+  return usageEvent({ requestId, inputTokens: input, outputTokens: output, accountId: account });
 }
 
 /** Makes the database reject one request id, as it would reject data that violates a constraint. */

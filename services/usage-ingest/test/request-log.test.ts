@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { create, fromBinary, type MessageInitShape } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { eventDaysOf, type GatewayDatabase } from '@gateway/database';
 import { testDatabases } from '@gateway/database/testing';
 import { RequestEnding, type RequestLogged, RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
@@ -73,7 +72,7 @@ describe.each(testDatabases)('the request log in $name', ({ open }) => {
       create(RequestLoggedSchema, { requestId: 'no time' }),
       entry(todayMs, { requestId: '' }),
       entry(-1),
-      entry(0, { model: 'first' }),
+      entry(1, { model: 'first' }),
     ];
     await record(opened.database, { events: [usageEvent()], logs });
     const stored = await opened.database.selectFrom('request_log').select('models').orderBy('local_day').execute();
@@ -98,11 +97,10 @@ describe.each(testDatabases)('the request log in $name', ({ open }) => {
 type Fields = Exclude<MessageInitShape<typeof RequestLoggedSchema>, { readonly $typeName: string }>;
 
 function entry(receivedAtMs: number, fields: Fields = {}): RequestLogged {
-  const receivedAt = timestampFromMs(receivedAtMs);
   return create(RequestLoggedSchema, {
     requestId: randomUUID(),
     tokenId: 't',
-    receivedAt,
+    receivedAtMs,
     ending: RequestEnding.COMPLETED,
     ...fields,
   });

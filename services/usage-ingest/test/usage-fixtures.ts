@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { GatewayDatabase } from '@gateway/database';
 import { LedgerOutcome, type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { sql } from 'kysely';
@@ -10,14 +9,14 @@ export function usageEvent(fields: MessageInitShape<typeof UsageRecordedSchema> 
   return create(UsageRecordedSchema, {
     requestId: randomUUID(),
     tokenId: 'token',
-    admittedAt: timestampFromMs(Date.parse('2026-11-20T10:00:00Z')),
+    admittedAtMs: Date.parse('2026-11-20T10:00:00Z'),
     localDay: '2026-11-20',
     endpoint: '/v1/responses',
     provider: 'provider_a',
     model: 'gpt-5.5',
-    inputTokens: 10n,
-    cachedTokens: 4n,
-    outputTokens: 5n,
+    inputTokens: 10,
+    cachedTokens: 4,
+    outputTokens: 5,
     outcome: LedgerOutcome.COMPLETED,
     accountId: 'pool/a',
     ...fields,

@@ -1,5 +1,4 @@
 import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
-import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
 import { eventDaysOf, type GatewayDatabase } from '@gateway/database';
 import { RequestEnding, type RequestLogged, RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { localDayOf } from '@gateway/time';
@@ -10,7 +9,7 @@ export type LogFields = Exclude<MessageInitShape<typeof RequestLoggedSchema>, { 
 export function loggedRequest(receivedAtMs: number, fields: LogFields = {}, number = 0): RequestLogged {
   return create(RequestLoggedSchema, {
     requestId: requestIdAt(receivedAtMs, number),
-    receivedAt: timestampFromMs(receivedAtMs),
+    receivedAtMs,
     tokenId: 't',
     endpoint: '/v1/chat/completions',
     model: 'gateway/sterk',
@@ -44,7 +43,7 @@ export async function storeLogs(
 }
 
 function olderRow(log: RequestLogged) {
-  const receivedAtMs = log.receivedAt === undefined ? 0 : timestampMs(log.receivedAt);
+  const receivedAtMs = log.receivedAtMs === undefined ? 0 : log.receivedAtMs;
   return {
     request_id: log.requestId,
     local_day: localDayOf(receivedAtMs),

@@ -1,5 +1,4 @@
 import { create } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { GatewayDatabase } from '@gateway/database';
 import { testDatabases } from '@gateway/database/testing';
 import { RequestEnding, type RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
@@ -176,8 +175,8 @@ async function pagesOf(
   limits: Parameters<typeof searchPage>[3],
 ): Promise<readonly string[]> {
   const message = create(RequestSearchSchema, search);
-  if (sinceStep !== undefined) message.since = timestampFromMs(startMs + sinceStep * stepMs);
-  if (untilStep !== undefined) message.until = timestampFromMs(startMs + untilStep * stepMs);
+  if (sinceStep !== undefined) message.sinceMs = startMs + sinceStep * stepMs;
+  if (untilStep !== undefined) message.untilMs = startMs + untilStep * stepMs;
   const found: string[] = [];
   for (let before: LogKey | undefined; ; ) {
     const page = await searchPage(database, readSearch(message), { size, before }, limits);

@@ -1,4 +1,3 @@
-import { timestampMs } from '@bufbuild/protobuf/wkt';
 import {
   eventDaysOf,
   type GatewayDatabase,
@@ -32,18 +31,18 @@ describe.each(testDatabases)('usage in $name', ({ open }) => {
     await addDay(opened.database, { local_day: '2026-11-20', model: 'large', input_tokens: 5_000_000_000 });
     await addDay(opened.database, { local_day: '2026-11-20', token_id: 'another' });
     const { today, lastSevenDays } = await clientOf(opened.database).getUsage({ tokenId: 'token' });
-    expect(today?.since && timestampMs(today.since)).toBe(Date.parse('2026-11-19T23:00:00Z'));
-    expect(today?.totals).toMatchObject({ requests: 4n, inputTokens: 5_000_000_010n, outputTokens: 10n });
+    expect(today?.sinceMs).toBe(Date.parse('2026-11-19T23:00:00Z'));
+    expect(today?.totals).toMatchObject({ requests: 4, inputTokens: 5_000_000_010, outputTokens: 10 });
     expect(today?.byModel.map(({ model }) => model)).toEqual(['large', 'gpt-5.5']);
-    expect(lastSevenDays?.since && timestampMs(lastSevenDays.since)).toBe(Date.parse('2026-11-13T23:00:00Z'));
-    expect(lastSevenDays?.totals).toMatchObject({ requests: 6n, cachedTokens: 12n });
+    expect(lastSevenDays?.sinceMs).toBe(Date.parse('2026-11-13T23:00:00Z'));
+    expect(lastSevenDays?.totals).toMatchObject({ requests: 6, cachedTokens: 12 });
     expect(lastSevenDays?.byModel.map(({ model }) => model)).toEqual(['large', 'gpt-5.5', 'old']);
   });
 
   it('is nothing for a token that used nothing', async () => {
     await using opened = await open();
     const { today } = await clientOf(opened.database).getUsage({ tokenId: 'unused' });
-    expect(today?.totals).toMatchObject({ requests: 0n, inputTokens: 0n, cachedTokens: 0n, outputTokens: 0n });
+    expect(today?.totals).toMatchObject({ requests: 0, inputTokens: 0, cachedTokens: 0, outputTokens: 0 });
     expect(today?.byModel).toEqual([]);
   });
 
@@ -62,7 +61,7 @@ describe.each(testDatabases)('usage in $name', ({ open }) => {
     const { today } = await clientOf(opened.database, 1_000, { progress: { untilRecorded } }).getUsage({
       tokenId: 'token',
     });
-    expect(today?.totals?.requests).toBe(2n);
+    expect(today?.totals?.requests).toBe(2);
   });
 
   it('is what is there when the ledger does not get so far in time', async () => {
@@ -76,7 +75,7 @@ describe.each(testDatabases)('usage in $name', ({ open }) => {
     const { today } = await clientOf(opened.database, 700, { progress: { untilRecorded } }).getUsage({
       tokenId: 'token',
     });
-    expect(today?.totals?.requests).toBe(2n);
+    expect(today?.totals?.requests).toBe(2);
     expect(waits).toEqual([700]);
   });
 
@@ -88,8 +87,8 @@ describe.each(testDatabases)('usage in $name', ({ open }) => {
     await addDay(opened.database, { local_day: '2026-11-20', token_id: 'another' });
     const client = clientOf(opened.database);
     const total = async (localDay: string) => (await client.getDayTotal({ tokenId: 'token', localDay })).totalTokens;
-    expect(await total('2026-11-20')).toBe(9_000_000_020n);
-    expect(await total('2026-11-18')).toBe(0n);
+    expect(await total('2026-11-20')).toBe(9_000_000_020);
+    expect(await total('2026-11-18')).toBe(0);
   });
 
   it('of one day says which requests are in it: of that token, on that day, and in the ledger', async () => {
@@ -102,7 +101,7 @@ describe.each(testDatabases)('usage in $name', ({ open }) => {
     const requestIds = ['not there', 'b', 'other day', 'a', 'other token', 'b'];
     const request = { tokenId: 'token', localDay: '2026-11-20', requestIds };
     expect(await clientOf(opened.database).getDayTotal(request)).toMatchObject({
-      totalTokens: 15n,
+      totalTokens: 15,
       includedRequestIds: ['b', 'a'],
     });
   });
@@ -113,7 +112,7 @@ describe.each(testDatabases)('usage in $name', ({ open }) => {
     const requestIds = Array.from({ length: 10_000 }, (_, index) => `r${index}`);
     const request = { tokenId: 'token', localDay: '2026-11-20', requestIds };
     const client = clientOf(opened.database);
-    expect(await client.getDayTotal(request)).toMatchObject({ totalTokens: 0n, includedRequestIds: ['r9999'] });
+    expect(await client.getDayTotal(request)).toMatchObject({ totalTokens: 0, includedRequestIds: ['r9999'] });
     const tooMany = client.getDayTotal({ ...request, requestIds: [...requestIds, 'r10000'] });
     await expect(tooMany).rejects.toMatchObject({ code: 'invalid_request' });
   });
@@ -134,7 +133,7 @@ describe.each(testDatabases)('usage in $name', ({ open }) => {
     for (let included = 0; included < requestIds.length; ) {
       const answer = await client.getDayTotal({ tokenId: 'token', localDay: '2026-11-20', requestIds });
       included = answer.includedRequestIds.length;
-      expect(answer.totalTokens).toBe(BigInt(included * 15));
+      expect(answer.totalTokens).toBe(included * 15);
     }
     await recording;
   });
@@ -155,7 +154,7 @@ describe.each(testDatabases)('usage in $name', ({ open }) => {
     await addRequest(database, { ...ofGroup, request_id: 'first day', local_day: '2026-11-01' });
     await addRequest(database, { group_id: '', request_id: 'no group' });
     const november = { groupId: 'g1', firstDay: '2026-11-01', lastDay: '2026-11-30' };
-    const totals = { totalTokens: 30n, costMicros: 5_000_000_070n };
+    const totals = { totalTokens: 30, costMicros: 5_000_000_070 };
     const known = [id, `${id}/1`];
     expect(await client.getGroupTotal({ ...november, requestIds: [...known, `${id}/2`] })).toMatchObject({
       ...totals,
@@ -165,7 +164,7 @@ describe.each(testDatabases)('usage in $name', ({ open }) => {
     const included = { includedRequestIds: ['first day', id] };
     expect(await client.getGroupTotal({ ...november, requestIds })).toMatchObject({ ...totals, ...included });
     const unused = await client.getGroupTotal({ ...november, groupId: 'unused' });
-    expect(unused).toMatchObject({ totalTokens: 0n, costMicros: 0n, includedRequestIds: [] });
+    expect(unused).toMatchObject({ totalTokens: 0, costMicros: 0, includedRequestIds: [] });
   });
 
   it('of a group never has a total without the requests in it, or the other way round', async () => {
@@ -185,7 +184,7 @@ describe.each(testDatabases)('usage in $name', ({ open }) => {
     for (let included = 0; included < requestIds.length; ) {
       const answer = await client.getGroupTotal({ ...period, requestIds });
       included = answer.includedRequestIds.length;
-      expect([answer.totalTokens, answer.costMicros]).toEqual([BigInt(included * 15), BigInt(included * 3)]);
+      expect([answer.totalTokens, answer.costMicros]).toEqual([included * 15, included * 3]);
     }
     await recording;
   });

@@ -28,16 +28,16 @@ describe.each(testDatabases)('a report in $name', ({ open }) => {
     ]);
     const report = (grouping: UsageGrouping) => rowsOf(opened.database, { ...november, grouping });
     expect((await report(UsageGrouping.UNSPECIFIED)).rows).toMatchObject([
-      { localDay: '2026-11-01', totals: { requests: 2n, inputTokens: 10n, cachedTokens: 4n, outputTokens: 5n } },
-      { localDay: '2026-11-30', totals: { requests: 4n, inputTokens: 1_010n, cachedTokens: 8n, outputTokens: 10n } },
+      { localDay: '2026-11-01', totals: { requests: 2, inputTokens: 10, cachedTokens: 4, outputTokens: 5 } },
+      { localDay: '2026-11-30', totals: { requests: 4, inputTokens: 1_010, cachedTokens: 8, outputTokens: 10 } },
     ]);
     expect((await report(UsageGrouping.TOKEN)).rows).toMatchObject([
-      { tokenId: 'a', totals: { requests: 2n } },
-      { tokenId: 'b', totals: { requests: 4n } },
+      { tokenId: 'a', totals: { requests: 2 } },
+      { tokenId: 'b', totals: { requests: 4 } },
     ]);
     expect((await report(UsageGrouping.MODEL)).rows).toMatchObject([
-      { provider: 'provider_a', model: 'gpt-5.5', totals: { requests: 4n } },
-      { provider: 'provider_a', model: 'large', totals: { requests: 2n } },
+      { provider: 'provider_a', model: 'gpt-5.5', totals: { requests: 4 } },
+      { provider: 'provider_a', model: 'large', totals: { requests: 2 } },
     ]);
   });
 
@@ -81,7 +81,7 @@ describe.each(testDatabases)('a report in $name', ({ open }) => {
     expect(byToken.pages).toBeGreaterThan(2);
     expect(byToken.rows.map(({ tokenId }) => tokenId)).toEqual(['a', ...tokens]);
     const byModel = await rowsOf(opened.database, { ...year, grouping: UsageGrouping.MODEL });
-    expect(byModel.rows).toMatchObject([{ model: 'gpt-5.5', totals: { requests: 4_200n } }]);
+    expect(byModel.rows).toMatchObject([{ model: 'gpt-5.5', totals: { requests: 4_200 } }]);
   });
 
   it('sums up accounts, all that is known of each row, and models within any of them', async () => {
@@ -98,14 +98,14 @@ describe.each(testDatabases)('a report in $name', ({ open }) => {
     const byAccount = { grouping: UsageGrouping.ACCOUNT };
     expect(await report(byAccount)).toMatchObject([
       // Usage that an older release added, or that no account answered.
-      { accountId: '', totals: { requests: 1n, inputTokens: 0n, cachedTokens: 0n, outputTokens: 3n } },
-      { accountId: 'pool/a', totals: { requests: 3n, inputTokens: 20n } },
-      { accountId: 'pool/b', totals: { requests: 2n } },
+      { accountId: '', totals: { requests: 1, inputTokens: 0, cachedTokens: 0, outputTokens: 3 } },
+      { accountId: 'pool/a', totals: { requests: 3, inputTokens: 20 } },
+      { accountId: 'pool/b', totals: { requests: 2 } },
     ]);
     expect(await report({ ...byAccount, byModel: true })).toMatchObject([
       { accountId: '', model: 'gpt-5.5', provider: 'provider_a' },
-      { accountId: 'pool/a', model: 'gpt-5.5', totals: { requests: 1n } },
-      { accountId: 'pool/a', model: 'large', totals: { requests: 2n } },
+      { accountId: 'pool/a', model: 'gpt-5.5', totals: { requests: 1 } },
+      { accountId: 'pool/a', model: 'large', totals: { requests: 2 } },
       { accountId: 'pool/b', model: 'gpt-5.5' },
     ]);
     expect(await report({ grouping: UsageGrouping.ALL })).toMatchObject([
@@ -116,11 +116,11 @@ describe.each(testDatabases)('a report in $name', ({ open }) => {
     ]);
     const ofAccount = { accountId: 'pool/a', byModel: true };
     expect(await report({ ...ofAccount, grouping: UsageGrouping.TOKEN })).toMatchObject([
-      { tokenId: 'a', model: 'gpt-5.5', totals: { outputTokens: 2n } },
-      { tokenId: 'a', model: 'large', totals: { outputTokens: 5n } },
+      { tokenId: 'a', model: 'gpt-5.5', totals: { outputTokens: 2 } },
+      { tokenId: 'a', model: 'large', totals: { outputTokens: 5 } },
     ]);
     expect(await report({ ...ofAccount, model: 'large', grouping: UsageGrouping.DAY })).toMatchObject([
-      { localDay: first, model: 'large', totals: { requests: 2n } },
+      { localDay: first, model: 'large', totals: { requests: 2 } },
     ]);
   });
 
@@ -136,7 +136,7 @@ describe.each(testDatabases)('a report in $name', ({ open }) => {
     );
     await addDays(opened.database, rows);
     const year = { firstDay: '2026-01-01', lastDay: '2026-12-31' };
-    const expected = { requests: 70n * 820n, inputTokens: 56_700n, cachedTokens: 22_680n, outputTokens: 28_350n };
+    const expected = { requests: 70 * 820, inputTokens: 56_700, cachedTokens: 22_680, outputTokens: 28_350 };
     for (const grouping of [
       UsageGrouping.DAY,
       UsageGrouping.TOKEN,
@@ -151,7 +151,7 @@ describe.each(testDatabases)('a report in $name', ({ open }) => {
         );
         expect(new Set(keys).size).toBe(keys.length);
         for (const field of ['requests', 'inputTokens', 'cachedTokens', 'outputTokens'] as const) {
-          expect(report.rows.reduce((sum, { totals }) => sum + (totals?.[field] ?? 0n), 0n)).toBe(expected[field]);
+          expect(report.rows.reduce((sum, { totals }) => sum + (totals?.[field] ?? 0), 0)).toBe(expected[field]);
         }
       }
     }
@@ -160,7 +160,7 @@ describe.each(testDatabases)('a report in $name', ({ open }) => {
       const report = await rowsOf(opened.database, { ...year, grouping, thenBy, byModel: true });
       const parts = report.rows.map((row) => JSON.stringify({ ...row, totals: undefined }));
       expect(new Set(parts).size).toBe(parts.length);
-      expect(report.rows.reduce((sum, { totals }) => sum + (totals?.requests ?? 0n), 0n)).toBe(expected.requests);
+      expect(report.rows.reduce((sum, { totals }) => sum + (totals?.requests ?? 0), 0)).toBe(expected.requests);
     }
     const all = await rowsOf(opened.database, { ...year, grouping: UsageGrouping.ALL });
     expect(all.pages).toBeGreaterThan(5);
@@ -179,31 +179,31 @@ describe.each(testDatabases)('a report in $name', ({ open }) => {
     const report = async (more: MessageInitShape<typeof ReportUsageRequestSchema>) =>
       (await rowsOf(database, { ...november, ...more })).rows;
     const byGroup = { grouping: UsageGrouping.GROUP };
-    const costed = { inputTokens: 6n, cachedTokens: 0n, outputTokens: 0n };
+    const costed = { inputTokens: 6, cachedTokens: 0, outputTokens: 0 };
     expect(await report(byGroup)).toMatchObject([
-      { groupId: '', totals: { requests: 2n, costMicros: 0n, costed: { inputTokens: 0n } } },
+      { groupId: '', totals: { requests: 2, costMicros: 0, costed: { inputTokens: 0 } } },
       {
         groupId: 'g1',
-        totals: { requests: 4n, costMicros: 140n, cacheWrite1hTokens: 6n, costed: { inputTokens: 12n } },
+        totals: { requests: 4, costMicros: 140, cacheWrite1hTokens: 6, costed: { inputTokens: 12 } },
       },
     ]);
     expect(await report({ ...byGroup, byModel: true })).toMatchObject([
-      { groupId: '', model: 'gpt-5.5', totals: { requests: 2n } },
-      { groupId: 'g1', model: 'gpt-5.5', totals: { costMicros: 70n, costed } },
-      { groupId: 'g1', model: 'large', totals: { costMicros: 70n } },
+      { groupId: '', model: 'gpt-5.5', totals: { requests: 2 } },
+      { groupId: 'g1', model: 'gpt-5.5', totals: { costMicros: 70, costed } },
+      { groupId: 'g1', model: 'large', totals: { costMicros: 70 } },
     ]);
     expect(await report({ groupId: 'g1', grouping: UsageGrouping.TOKEN })).toMatchObject([
-      { tokenId: 'a', totals: { requests: 2n, costMicros: 70n } },
-      { tokenId: 'b', totals: { requests: 2n, costMicros: 70n } },
+      { tokenId: 'a', totals: { requests: 2, costMicros: 70 } },
+      { tokenId: 'b', totals: { requests: 2, costMicros: 70 } },
     ]);
     expect(await report({ grouping: UsageGrouping.MODEL, thenBy: UsageGrouping.GROUP })).toMatchObject([
-      { model: 'gpt-5.5', groupId: '', totals: { requests: 2n } },
-      { model: 'gpt-5.5', groupId: 'g1', totals: { requests: 2n } },
-      { model: 'large', groupId: 'g1', totals: { requests: 2n } },
+      { model: 'gpt-5.5', groupId: '', totals: { requests: 2 } },
+      { model: 'gpt-5.5', groupId: 'g1', totals: { requests: 2 } },
+      { model: 'large', groupId: 'g1', totals: { requests: 2 } },
     ]);
     expect(await report({ grouping: UsageGrouping.TOKEN, thenBy: UsageGrouping.DAY, tokenId: 'b' })).toMatchObject([
-      { localDay: first, tokenId: 'b', totals: { requests: 2n } },
-      { localDay: last, tokenId: 'b', totals: { requests: 2n } },
+      { localDay: first, tokenId: 'b', totals: { requests: 2 } },
+      { localDay: last, tokenId: 'b', totals: { requests: 2 } },
     ]);
     const unknown: number = 99;
     const apart = { grouping: UsageGrouping.ACCOUNT, thenBy: UsageGrouping.GROUP };

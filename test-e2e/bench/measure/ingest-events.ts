@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { create } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { LedgerOutcome, type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { toUsageMessages, usageStreamNames } from '@gateway/usage-stream';
 import { connect } from 'nats';
@@ -78,13 +77,13 @@ function usageEvent(marker: string, index: number): UsageRecorded {
   return create(UsageRecordedSchema, {
     requestId: `${time.slice(0, 8)}-${time.slice(8)}-7${random.slice(15)}`,
     tokenId: `bench-${marker}-${index % 100}`,
-    admittedAt: timestampFromMs(nowMs),
+    admittedAtMs: nowMs,
     localDay: new Intl.DateTimeFormat('sv-SE', { timeZone: 'Europe/Amsterdam' }).format(nowMs),
     endpoint: '/v1/chat/completions',
     provider: 'provider_a',
     model: `gpt-bench-${index % 10}`,
-    inputTokens: BigInt(1_000 + (index % 9_000)),
-    outputTokens: BigInt(100 + (index % 900)),
+    inputTokens: 1_000 + (index % 9_000),
+    outputTokens: 100 + (index % 900),
     outcome: LedgerOutcome.COMPLETED,
     accountId: `responses/team-${index % 3}`,
   });

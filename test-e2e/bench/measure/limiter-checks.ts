@@ -22,7 +22,7 @@ export interface ServiceFigures {
 const checksPerBatch = 100;
 const batchesInFlight = 16;
 const keys = Array.from({ length: 1_000 }, (_, index) => `bench:${index}`);
-const limits = { requestsPerMinute: 10_000_000, tokensPerDay: '1000000000000' };
+const limits = { requestsPerMinute: 10_000_000, tokensPerDay: 1_000_000_000_000 };
 
 /** Exact checks over one AdmitStream, as many as the limiter and its Redis can decide. */
 export async function measureLimiter(services: ServicesSystem, measureMs: number): Promise<ServiceFigures> {

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fromBinary } from '@bufbuild/protobuf';
-import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 
 /** A row of an edge's outbox: a request that it owes the ledger. */
@@ -48,8 +47,7 @@ function rowsOf(path: string, file: string): readonly OutboxRow[] {
   try {
     const rows = database.prepare("SELECT kind, event FROM rows WHERE kind <> 'log'");
     return rows.all().map(({ kind, event }) => {
-      const { requestId, tokenId, admittedAt } = fromBinary(UsageRecordedSchema, event as Uint8Array);
-      const admittedAtMs = admittedAt === undefined ? undefined : timestampMs(admittedAt);
+      const { requestId, tokenId, admittedAtMs } = fromBinary(UsageRecordedSchema, event as Uint8Array);
       return { kind: kind === 'open' ? 'open' : 'final', requestId, tokenId, admittedAtMs, file };
     });
   } finally {

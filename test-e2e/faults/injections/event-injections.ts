@@ -1,5 +1,4 @@
 import { create, toBinary } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { LedgerOutcome, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { RecordRequestSchema } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import type { Injection } from './injection.ts';
@@ -30,7 +29,7 @@ export const poisonedEvents: Injection = {
       crypto.getRandomValues(new Uint8Array(200)),
       unusable({ localDay: 'yesterday' }),
       unusable({ model: 'with\0nul' }),
-      unusable({ inputTokens: -1n }),
+      unusable({ inputTokens: -1 }),
       unusable({ outcome: LedgerOutcome.UNSPECIFIED }),
     ];
     for (const poison of poisons) await stream.publish(poison);
@@ -42,18 +41,18 @@ export const poisonedEvents: Injection = {
 function unusable(flaw: {
   localDay?: string;
   model?: string;
-  inputTokens?: bigint;
+  inputTokens?: number;
   outcome?: LedgerOutcome;
 }): Uint8Array {
   const event = create(UsageRecordedSchema, {
     requestId: crypto.randomUUID(),
     tokenId: 'poison',
-    admittedAt: timestampFromMs(Date.now()),
+    admittedAtMs: Date.now(),
     localDay: '2026-11-20',
     endpoint: '/v1/messages',
     provider: 'poison',
     model: 'poison',
-    inputTokens: 1n,
+    inputTokens: 1,
     outcome: LedgerOutcome.COMPLETED,
     ...flaw,
   });

@@ -82,11 +82,11 @@ export class UsageStreamTap implements AsyncDisposable {
 /** The events of a message; empty if it holds something else. */
 export function eventsIn(data: Uint8Array): readonly TappedEvent[] {
   try {
-    return fromUsageMessage(data).events.map(({ requestId, tokenId, inputTokens, outputTokens, admittedAt }) => ({
+    return fromUsageMessage(data).events.map(({ requestId, tokenId, inputTokens, outputTokens, admittedAtMs }) => ({
       requestId,
       tokenId,
       tokens: Number(inputTokens + outputTokens),
-      admittedAtMs: Number(admittedAt?.seconds ?? 0n) * 1_000 + (admittedAt?.nanos ?? 0) / 1e6,
+      admittedAtMs,
     }));
   } catch {
     return [];

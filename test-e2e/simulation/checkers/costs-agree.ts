@@ -12,7 +12,7 @@ export const costsAgree: Checker = {
     const wrong = rows.flatMap((row) => {
       const cost = prices.costOf(row.model, tokensOf(row), row.localDay);
       // An edge that has not reached the broker yet knows no prices.
-      if (row.costMicros === null || BigInt(row.costMicros) === cost) return [];
+      if (row.costMicros === null || row.costMicros === cost) return [];
       return [`${row.requestId} of ${row.localDay} costs ${cost}, the ledger has ${row.costMicros}`];
     });
     const sums = new Map<string, number>();
@@ -30,10 +30,10 @@ const someRows = 50;
 
 function tokensOf(row: LedgerRow) {
   return {
-    inputTokens: BigInt(row.inputTokens),
-    cachedTokens: BigInt(row.cachedTokens),
-    cacheWrite5mTokens: BigInt(row.cacheWrite5mTokens),
-    cacheWrite1hTokens: BigInt(row.cacheWrite1hTokens),
-    outputTokens: BigInt(row.outputTokens),
+    inputTokens: row.inputTokens,
+    cachedTokens: row.cachedTokens,
+    cacheWrite5mTokens: row.cacheWrite5mTokens,
+    cacheWrite1hTokens: row.cacheWrite1hTokens,
+    outputTokens: row.outputTokens,
   };
 }

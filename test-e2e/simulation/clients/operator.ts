@@ -133,7 +133,7 @@ export class Operator {
     const { tokenId, requestsPerMinute: usual } = this.#tokenOf(plan);
     const change = async (requestsPerMinute: number) => {
       const askedAtMs = this.#network.world.nowMs;
-      const limits = { requestsPerMinute, tokensPerDay: 1_000_000_000n };
+      const limits = { requestsPerMinute, tokensPerDay: 1_000_000_000 };
       await this.#untilAnswered(() => this.#identity.update({ tokenId, limits }));
       this.limitChanges.push({ tokenId, requestsPerMinute, askedAtMs, answeredAtMs: this.#network.world.nowMs });
     };
@@ -164,7 +164,7 @@ export class Operator {
   }
 
   async #issue({ requestsPerMinute, clients, groupId }: Omit<ClientToken, 'tokenId' | 'text'>) {
-    const limits = { requestsPerMinute, tokensPerDay: 1_000_000_000n };
+    const limits = { requestsPerMinute, tokensPerDay: 1_000_000_000 };
     const issued = await this.#identity.issue({
       kind: TokenKind.SERVICE,
       label: 'simulated',
@@ -197,6 +197,6 @@ export class Operator {
 
 /** The limits of a group, as identity and the limiter have them. */
 export function limitsOf({ requestsPerMinute, concurrentRequests, budgetMicros }: GroupLimits) {
-  const budget = { amountMicros: BigInt(budgetMicros), period: BudgetPeriod.DAY };
+  const budget = { amountMicros: budgetMicros, period: BudgetPeriod.DAY };
   return { requestsPerMinute, concurrentRequests, budget };
 }

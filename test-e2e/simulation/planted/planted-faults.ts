@@ -40,7 +40,7 @@ export const plantedFaults: readonly PlantedFault[] = [
     name: 'usage gains a token with the last report of a provider',
     file: recorder,
     before: 'if (last !== undefined) this.#take(last);',
-    after: 'if (last !== undefined) this.#take({ ...last, outputTokens: last.outputTokens + 1n });',
+    after: 'if (last !== undefined) this.#take({ ...last, outputTokens: last.outputTokens + 1 });',
     checker: 'countsAgree',
     runs: quiet,
   },

@@ -23,7 +23,7 @@ const path = () => join(folder, 'outbox.sqlite');
 function survivors(synchronous: OutboxSynchronous, seed: number): number | undefined {
   try {
     const file = OutboxFile.open(path(), synchronous);
-    const message = (number: number) => create(UsageRecordedSchema, { requestId: `${number}`, inputTokens: 3n });
+    const message = (number: number) => create(UsageRecordedSchema, { requestId: `${number}`, inputTokens: 3 });
     const row = (number: number) => ({ number, state: 'final', changedAtMs: 0, message: message(number) }) as const;
     for (let number = 1; number <= 20; number++) file?.write([row(number)]);
     const restore = disks.losePower(folder, synchronous, new Seeded(seed).of('power'));

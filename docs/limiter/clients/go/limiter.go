@@ -57,9 +57,9 @@ type Decision struct {
 	RemainingRequests uint32
 	// Admitted: settle with this day.
 	LocalDay string
-	// Refused: by which limit, and when the same request can be admitted.
-	Limit   string
-	RetryAt time.Time
+	// Refused: by which limit, and after how long the same request can be admitted.
+	Limit      string
+	RetryAfter time.Duration
 	// Unanswered: why.
 	Reason error
 }
@@ -130,7 +130,7 @@ func (l *Limiter) decide(ctx context.Context, checks []Check) ([]*limiterv1.Admi
 }
 
 // Settle adds what a request used to the day of its admission. It answers what the key used on that day.
-func (l *Limiter) Settle(ctx context.Context, key, requestID, localDay string, tokens int64) (int64, error) {
+func (l *Limiter) Settle(ctx context.Context, key, requestID, localDay string, tokens float64) (float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
 	response, err := l.service.Settle(ctx, &limiterv1.SettleRequest{
@@ -163,8 +163,8 @@ func toDecision(response *limiterv1.AdmitResponse) Decision {
 		}
 	}
 	return Decision{
-		Outcome: Refused,
-		Limit:   strings.ToLower(strings.TrimPrefix(refusal.GetLimit().String(), "LIMIT_NAME_")),
-		RetryAt: refusal.GetRetryAt().AsTime(),
+		Outcome:    Refused,
+		Limit:      strings.ToLower(strings.TrimPrefix(refusal.GetLimit().String(), "LIMIT_NAME_")),
+		RetryAfter: time.Duration(refusal.GetRetryAfterMs()) * time.Millisecond,
 	}
 }

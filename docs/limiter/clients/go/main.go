@@ -37,7 +37,7 @@ func run(ctx context.Context, address string) error {
 	defer connection.Close()
 	limiter := NewLimiter(connection, readTimeout())
 	key := "my-service:" + newID()
-	limits := &limiterv1.Limits{RequestsPerMinute: proto.Uint32(5), TokensPerDay: proto.Int64(10_000)}
+	limits := &limiterv1.Limits{RequestsPerMinute: proto.Uint32(5), TokensPerDay: proto.Float64(10_000)}
 	var checks, batch []Check
 	for range make([]struct{}, 6) {
 		checks = append(checks, Check{key, newID(), limits})
@@ -63,7 +63,7 @@ func run(ctx context.Context, address string) error {
 		if err != nil {
 			return err
 		}
-		fmt.Printf("used on %s: %d tokens\n", first.LocalDay, used)
+		fmt.Printf("used on %s: %.0f tokens\n", first.LocalDay, used)
 	}
 
 	decisions, err := limiter.AdmitAll(ctx, batch)
@@ -81,7 +81,7 @@ func describe(decision Decision) string {
 	case Admitted:
 		return fmt.Sprintf("admitted, %d left", decision.RemainingRequests)
 	case Refused:
-		seconds := math.Ceil(time.Until(decision.RetryAt).Seconds())
+		seconds := math.Ceil(decision.RetryAfter.Seconds())
 		return fmt.Sprintf("refused by %s, free again in %.0f s", decision.Limit, seconds)
 	default:
 		return "no limiter answered: this service goes by its own rule"

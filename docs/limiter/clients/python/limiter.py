@@ -110,7 +110,7 @@ class Limiter:
         settlement = limiter_service_pb2.SettleRequest(
             key=key, request_id=request_id, local_day=local_day, tokens=tokens
         )
-        return _ask(lambda: self._service.Settle(settlement, timeout=self._timeout).used_tokens)
+        return _ask(lambda: int(self._service.Settle(settlement, timeout=self._timeout).used_tokens))
 
 
 def _ask(call: Callable[[], Answer]) -> Answer | Unanswered:

@@ -9,7 +9,7 @@ export interface Check {
   /** Unique per request. A repeated call with the same id takes no second slot. */
   readonly requestId: string;
   /** A missing limit is not applied. */
-  readonly limits: { readonly requestsPerMinute?: number; readonly tokensPerDay?: bigint };
+  readonly limits: { readonly requestsPerMinute?: number; readonly tokensPerDay?: number };
 }
 
 export type Decision =
@@ -81,7 +81,7 @@ export class Limiter implements Disposable {
   /**
    * Adds the usage of a request to the day of its admission. Returns the key's usage of that day.
    */
-  settle(key: string, requestId: string, localDay: string, tokens: bigint): Promise<bigint | Unanswered> {
+  settle(key: string, requestId: string, localDay: string, tokens: number): Promise<number | Unanswered> {
     const settlement = { key, requestId, localDay, tokens };
     return this.#ask(async (options) => (await this.#service.settle(settlement, options)).usedTokens);
   }

@@ -13,15 +13,15 @@ using limiter = new Limiter({
   timeoutMs: Number(process.env.LIMITER_TIMEOUT_MS ?? 500),
 });
 const key = `my-service:${randomUUID()}`;
-const limits = { requestsPerMinute: 5, tokensPerDay: 10_000n };
+const limits = { requestsPerMinute: 5, tokensPerDay: 10_000 };
 const requestIds = Array.from({ length: 6 }, () => randomUUID());
 
 const first = await limiter.admit({ key, requestId: requestIds[0] ?? '', limits });
 for (const requestId of requestIds) print(describe(await limiter.admit({ key, requestId, limits })));
 
 if (first.kind === 'admitted') {
-  const used = await limiter.settle(key, requestIds[0] ?? '', first.localDay, 1_234n);
-  print(typeof used === 'bigint' ? `used on ${first.localDay}: ${used} tokens` : `not settled: ${used.reason}`);
+  const used = await limiter.settle(key, requestIds[0] ?? '', first.localDay, 1_234);
+  print(typeof used === 'number' ? `used on ${first.localDay}: ${used} tokens` : `not settled: ${used.reason}`);
 }
 
 const batch = ['a', 'b', 'c'].map((name) => ({ key: `${key}:${name}`, requestId: randomUUID(), limits }));

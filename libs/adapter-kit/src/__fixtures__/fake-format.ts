@@ -177,7 +177,7 @@ function sseEvent(name: string, data: string): string {
   return `event: ${name}\ndata: ${data}\n\n`;
 }
 
-const quotaOfEvents = { name: 'day', models: 'model-x', resetsAtMs: undefined, lengthSeconds: undefined };
+const quotaOfEvents = { name: 'day', models: 'model-x', resetsAtMs: undefined, lengthSeconds: 0 };
 
 function answerOf(text: string): AttemptFailure['answer'] {
   return { status: 200, contentType: 'text/event-stream', body: Buffer.from(text) };

@@ -1,5 +1,4 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { GatewayError } from '@gateway/errors';
 import type { ExecuteResultSchema, UpstreamAnswerSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
@@ -16,7 +15,7 @@ export type ExecuteResultInit = MessageInitShape<typeof ExecuteResultSchema>;
 export function failedAttempt(failure: AttemptFailure) {
   const { result, retryAtMs, modelScoped, problem, feature, upstreamStatus, error } = failure;
   const cause = failure.cause || failureCause(error.cause);
-  const retry = retryAtMs !== undefined && { retryAt: timestampFromMs(retryAtMs), retryAfterMs: msUntil(retryAtMs) };
+  const retry = retryAtMs !== undefined && { retryAtMs, retryAfterMs: msUntil(retryAtMs) };
   const details = { ...(problem !== undefined && { problem }), ...(feature !== undefined && { feature }) };
   return { result, modelScoped, upstreamStatus, cause, ...retry, ...details };
 }

@@ -2,7 +2,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { ExecuteResponseSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import type { AnswerReader } from '../format-definition.ts';
 import type { ExecuteResultInit } from './execute-result.ts';
-import { finalUsage, toUsageMessage, type UsageReport, usageSoFar } from './usage-report.ts';
+import { finalUsage, type UsageReport, usageSoFar } from './usage-report.ts';
 
 /** A response of Execute. */
 export type ExecuteFrame = Exclude<MessageInitShape<typeof ExecuteResponseSchema>, { readonly $typeName: string }>;
@@ -28,7 +28,7 @@ export class FrameWriter {
 
   /** Reports that the request was sent, with its minimum usage. */
   sent(answer: AnswerReader): ExecuteFrame {
-    return { sent: true, usage: toUsageMessage(usageSoFar(answer, this.#inputEstimate)) };
+    return { sent: true, usage: usageSoFar(answer, this.#inputEstimate) };
   }
 
   /** Usage, if it is due and no frame has contained it. */
@@ -82,7 +82,7 @@ export class FrameWriter {
     this.usageIsDue = false;
     this.#reported = usage;
     this.#hasProduced = produced;
-    return { usage: toUsageMessage(usage), produced };
+    return { usage, produced };
   }
 
   #headOnce({ head, answerId = '', answeringModel = '', createdAt = 0 }: AnswerReader): ExecuteFrame['head'] {

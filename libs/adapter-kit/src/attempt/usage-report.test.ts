@@ -65,8 +65,8 @@ describe('the usage of an answer', () => {
     expect(finalUsage(answer, 10)).toMatchObject({ ...sums, estimated: false });
     expect(usageSoFar(answer, 10)).toMatchObject({ ...sums, estimated: true });
     const served = { speed: 'fast' };
-    const own = { kind: '', model: '', inputTokens: 33, outputTokens: 1, served };
-    expect(finalUsage(answer, 10).parts).toMatchObject([own, { ...compaction, served }, { ...advisor, served }]);
+    const own = { kind: '', model: '', inputTokens: 33, outputTokens: 1, ...served };
+    expect(finalUsage(answer, 10).parts).toMatchObject([own, { ...compaction, ...served }, { ...advisor, ...served }]);
   });
 
   it('is a pass alone if the answer has no words of its own', () => {

@@ -1,6 +1,6 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { maxTokenCount, type ReportedUsage, type TokenUsage, type UsagePass, wholeUsage } from '@gateway/chat';
-import type { UsagePartSchema, UsageSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import type { UsagePartSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import type { AnswerReader } from '../format-definition.ts';
 import { estimateOutputTokens } from './estimate-tokens.ts';
 
@@ -11,12 +11,10 @@ export interface UsageReport extends TokenUsage {
   readonly cacheWrite1hTokens: number;
   readonly estimated: boolean;
   /** The parts with prices of their own. Empty: it is one, served by default. */
-  readonly parts: readonly UsagePart[];
+  readonly parts: UsagePartInit[];
 }
 
-interface UsagePart extends UsagePass {
-  readonly served: Pick<MessageInitShape<typeof UsagePartSchema>, 'serviceTier' | 'speed' | 'geography' | 'toolCalls'>;
-}
+type UsagePartInit = UsagePass & MessageInitShape<typeof UsagePartSchema>;
 
 type Produced = Pick<AnswerReader, 'reportedUsage' | 'producedCharacters'>;
 
@@ -48,15 +46,6 @@ export function usageSoFar({ reportedUsage, producedCharacters }: Produced, inpu
   });
 }
 
-export function toUsageMessage({ parts, estimated, ...counts }: UsageReport): MessageInitShape<typeof UsageSchema> {
-  return {
-    ...toCounts(counts),
-    reasoningTokens: BigInt(counts.reasoningTokens),
-    estimated,
-    parts: parts.map(({ served, kind, model, ...of }) => ({ kind, model, ...served, ...toCounts(of) })),
-  };
-}
-
 /** @param own the input and the output of the answer itself */
 function toReport(
   reported: Partial<ReportedUsage> = {},
@@ -68,10 +57,9 @@ function toReport(
   const counts = { ...own, cachedTokens: cached, ...cacheWritesOf(reported, own.inputTokens - cached) };
   const sum = sumOf([counts, ...passes]);
   const served = { serviceTier, speed, geography };
-  const calls = toolCalls.map((call) => ({ tool: call.tool, calls: BigInt(call.calls) }));
   const parts = [
-    { kind: '', model, ...counts, served: { ...served, toolCalls: calls } },
-    ...passes.map((pass) => ({ ...pass, served })),
+    { kind: '', model, ...counts, ...served, toolCalls: [...toolCalls] },
+    ...passes.map((pass) => ({ ...pass, ...served })),
   ];
   return {
     ...sum,
@@ -90,16 +78,6 @@ function sumOf(parts: readonly Counts[]): Counts {
     cacheWrite5mTokens: parts.reduce((sum, { cacheWrite5mTokens }) => sum + cacheWrite5mTokens, 0),
     cacheWrite1hTokens: parts.reduce((sum, { cacheWrite1hTokens }) => sum + cacheWrite1hTokens, 0),
     outputTokens: parts.reduce((sum, { outputTokens }) => sum + outputTokens, 0),
-  };
-}
-
-function toCounts(counts: Counts) {
-  return {
-    inputTokens: BigInt(counts.inputTokens),
-    cachedTokens: BigInt(counts.cachedTokens),
-    cacheWrite5mTokens: BigInt(counts.cacheWrite5mTokens),
-    cacheWrite1hTokens: BigInt(counts.cacheWrite1hTokens),
-    outputTokens: BigInt(counts.outputTokens),
   };
 }
 

@@ -1,5 +1,4 @@
 import { create } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { GatewayError } from '@gateway/errors';
 import {
   CredentialService,
@@ -80,7 +79,7 @@ describe('the model list reporter', () => {
       const schedule = new Schedule();
       const dueAfter = (seconds: number, names: readonly string[], modelListRefreshSeconds: number) => {
         vi.advanceTimersByTime(seconds * 1_000);
-        const reported = { modelsReportedAt: timestampFromMs(1) };
+        const reported = { modelsReportedAtMs: 1 };
         const listed = names.map((name) => create(PoolSchema, { name, ...reported }));
         return schedule.duePools(create(ListPoolsResponseSchema, { pools: listed, modelListRefreshSeconds }));
       };
@@ -106,7 +105,7 @@ describe('the model list reporter', () => {
       const schedule = new Schedule();
       const dueAfter = (seconds: number, modelListRefreshSeconds: number) => {
         vi.advanceTimersByTime(seconds * 1_000);
-        const reported = { modelsReportedAt: timestampFromMs(1) };
+        const reported = { modelsReportedAtMs: 1 };
         const pools = [
           { name: 'read', ...reported },
           { name: 'failed', ...reported, modelListFailure: '401 from the provider' },
@@ -200,8 +199,7 @@ function fakeBroker(): Client<typeof PoolBrokerService> {
     renewLeases: unused,
     listPools: ({ format }) => {
       if (brokerIsAway) throw new RpcError('unavailable', 'away');
-      const named =
-        format === fakeFormat.id ? pools.map((name) => ({ name, format, modelsReportedAt: timestampFromMs(1) })) : [];
+      const named = format === fakeFormat.id ? pools.map((name) => ({ name, format, modelsReportedAtMs: 1 })) : [];
       return { pools: named, modelListRefreshSeconds: refreshSeconds };
     },
     reportModels: (request) => {

@@ -119,10 +119,10 @@ export class Schedule {
     const nowMs = monotonicMs();
     const lastReadAtMs = this.#readAtMs;
     // A broker without a report has lost it, or has never had one.
-    const isDue = ({ name, modelsReportedAt, modelListFailure }: Pool) => {
+    const isDue = ({ name, modelsReportedAtMs, modelListFailure }: Pool) => {
       const refreshMs = modelListFailure === '' ? this.#refreshMs : Math.min(this.#refreshMs, failedRefreshMs);
       const readAtMs = lastReadAtMs.get(name) ?? Number.NEGATIVE_INFINITY;
-      return modelsReportedAt === undefined || nowMs - readAtMs >= refreshMs - this.pauseMs / 2;
+      return modelsReportedAtMs === undefined || nowMs - readAtMs >= refreshMs - this.pauseMs / 2;
     };
     const due = pools.filter(isDue).map(({ name }) => name);
     this.#readAtMs = new Map(

@@ -71,7 +71,7 @@ function toResponse(counted: Counted): MessageInitShape<typeof CountTokensRespon
     return { result: { attempt: failedAttempt(failure), error: toErrorDetail(failure.error) } };
   const { inputTokens, upstreamStatus } = counted;
   return {
-    inputTokens: BigInt(inputTokens),
+    inputTokens,
     result: { attempt: { result: AttemptResult.SUCCEEDED, upstreamStatus } },
   };
 }

@@ -14,7 +14,7 @@ describe('a frame says that the request was sent', () => {
     const controller = new AbortController();
     const frames = sendForAllFrames(adapter, { signal: controller.signal })[Symbol.asyncIterator]();
     const { value: frame } = await frames.next();
-    expect(frame).toMatchObject({ sent: true, usage: { inputTokens: 4n, outputTokens: 0n, estimated: true } });
+    expect(frame).toMatchObject({ sent: true, usage: { inputTokens: 4, outputTokens: 0, estimated: true } });
     expect([frame?.head, frame?.result]).toEqual([undefined, undefined]);
     await expect.poll(() => adapter.provider.calls.length).toBe(1);
     controller.abort();

@@ -1,5 +1,4 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { GroupService } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import {
   type DeviceGrantSchema,
@@ -20,14 +19,14 @@ export function fakePeople() {
   const known = new Map<string, MessageInitShape<typeof PersonSchema>>();
   const personWith = (id: string) => {
     const person = known.get(id);
-    return person && { ...person, disabledAt: disabledPeople.has(id) ? timestampFromMs(1) : undefined };
+    return person && { ...person, disabledAtMs: disabledPeople.has(id) ? 1 : undefined };
   };
   const record = ({ subject, email, name, groupId, notLookedUp }: PersonClaims) => {
     const { sessions = [{ sessionId: `session of ${subject}` }], issuedTokens = 0 } = known.get(subject) ?? {};
-    const tokensUntil = notLookedUp ? timestampFromMs(1) : undefined;
+    const tokensUntilMs = notLookedUp ? 1 : undefined;
     known.set(subject, {
       ...{ personId: subject, subject, email, name, groupId, sessions, issuedTokens },
-      ...(tokensUntil && { tokensUntil }),
+      ...(tokensUntilMs && { tokensUntilMs }),
     });
     return personWith(subject);
   };

@@ -74,7 +74,7 @@ export class AuditTrail {
     outcome: 'done' | 'failed',
     { subject, details }: { readonly subject: string; readonly details: object },
   ): Promise<void> {
-    const set = { outcome, subject: subject.slice(0, maxSubjectLength), details: toJson(details) };
+    const set = { outcome, subject: subject.slice(0, maxSubjectLength), details: JSON.stringify(details) };
     try {
       await this.#database.updateTable('audit_log').set(set).where('audit_id', '=', auditId).execute();
     } catch (thrown) {
@@ -93,7 +93,7 @@ export async function noteInAudit(
 ): Promise<string> {
   const auditId = randomId();
   const subject = entry.subject.slice(0, maxSubjectLength);
-  const row = { ...entry, subject, audit_id: auditId, at_ms: atMs, details: toJson({ before, after }) };
+  const row = { ...entry, subject, audit_id: auditId, at_ms: atMs, details: JSON.stringify({ before, after }) };
   await database.insertInto('audit_log').values(row).execute();
   return auditId;
 }
@@ -108,11 +108,6 @@ export interface AuditNote extends Change {
 
 /** Some texts come from unauthenticated callers. */
 const maxSubjectLength = 300;
-
-/** Counts in the contracts are bigints, which JSON does not have. */
-function toJson(details: object): string {
-  return JSON.stringify(details, (_key, value: unknown) => (typeof value === 'bigint' ? Number(value) : value));
-}
 
 /** The caller's name in the audit log. */
 export function nameOf(caller: Caller): string {

@@ -1,4 +1,3 @@
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { Secret } from '@gateway/config';
 import { parseEncryptionKeys } from '@gateway/config/encryption';
 import { openTestSqlite } from '@gateway/database/testing';
@@ -27,7 +26,7 @@ async function aWorld(env: Readonly<Record<string, string>> = {}, changes: Provi
   world.provider.groups.set('dana', ['developers']);
   world.provider.claims.set('dana', { email: 'dana@acme.test', email_verified: true });
   const signInAgain = async () => {
-    world.grants.set(userCode, { surface: 'claude_code', createdAt: timestampFromMs(world.time.nowMs) });
+    world.grants.set(userCode, { surface: 'claude_code', createdAtMs: world.time.nowMs });
     const browser = new Browser();
     const first = await browser.open(`${world.publicUrl}/device`, { form: { user_code: userCode } });
     await passProvider(browser, first, world, 'dana');
@@ -69,7 +68,7 @@ describe('a person who has signed in from a client', () => {
     const approvals = async () => (await world.audited()).filter(({ action }) => action === 'sign_in.approve').length;
     expect(await approvals()).toBe(1);
     await world.database.schema.dropTable('person_grants').execute();
-    world.grants.set(userCode, { surface: 'claude_code', createdAt: timestampFromMs(world.time.nowMs) });
+    world.grants.set(userCode, { surface: 'claude_code', createdAtMs: world.time.nowMs });
     const browser = new Browser();
     const page = await browser.open(`${world.publicUrl}/device`, { form: { user_code: userCode } });
     await passProvider(browser, page, world, 'dana');
@@ -279,14 +278,14 @@ describe('a provider that replaces each refresh token, and whose answer', () => 
     world.time.advanceMs(1_000);
     await expect.poll(world.stored).toMatchObject([{ refresh_token: '', asked_at_ms: null }]);
     expect(world.ended).toEqual([]);
-    expect(world.known.get('dana')).toMatchObject({ groupId: 'group-1', tokensUntil: expect.anything() });
+    expect(world.known.get('dana')).toMatchObject({ groupId: 'group-1', tokensUntilMs: expect.anything() });
     expect(await world.audited()).toContainEqual(
       expect.objectContaining({ action: 'person.lookup', outcome: 'failed' }),
     );
     // The next sign-in gives another grant.
     await world.signInAgain();
     await world.lookedUp();
-    await expect.poll(() => world.known.get('dana')).not.toHaveProperty('tokensUntil');
+    await expect.poll(() => world.known.get('dana')).not.toHaveProperty('tokensUntilMs');
     expect(world.ended).toEqual([]);
   });
 

@@ -131,7 +131,7 @@ export class PersonLookups {
     }
     const { claims } = decision;
     const isSame = (['email', 'name', 'groupId'] as const).every((field) => claims[field] === person[field]);
-    const isRecorded = isSame && person.tokensUntil === undefined;
+    const isRecorded = isSame && person.tokensUntilMs === undefined;
     if (!isRecorded) await people.recordPerson({ person: claims }, peerCall(signal));
     return hasOtherRole || !isSame ? 'changed' : 'unchanged';
   }
@@ -139,7 +139,7 @@ export class PersonLookups {
   /** Whether the person has something that must end when the person leaves. */
   async #hasAnything(grant: PersonGrant, person: Person): Promise<boolean> {
     const { sessions } = this.#parts;
-    if (person.disabledAt !== undefined) return false;
+    if (person.disabledAtMs !== undefined) return false;
     const isFresh = epochMs() - grant.created_at_ms < firstSessionMs;
     if (isFresh || person.sessions.length > 0 || person.issuedTokens > 0) return true;
     return await sessions.hasOfPerson(person.personId);

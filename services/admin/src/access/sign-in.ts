@@ -1,4 +1,3 @@
-import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { isDevelopmentSecret } from '@gateway/config';
 import type { GatewayDatabase } from '@gateway/database';
@@ -88,7 +87,7 @@ export class SignIn {
     const decision = operator === undefined ? await rules.decide(identity) : undefined;
     const claims = decision?.kind === 'allowed' && { ...decision.claims, notLookedUp: refreshToken === undefined };
     const { person } = claims ? await people.recordPerson({ person: claims }, peerCall(signal)) : {};
-    if (person !== undefined && person.disabledAt === undefined) return { kind: 'person', person, address };
+    if (person !== undefined && person.disabledAtMs === undefined) return { kind: 'person', person, address };
     signIns.count('oidc', 'refused');
     const isDisabled = operator !== undefined || person !== undefined;
     const isUndecided = decision?.kind === 'undecided';
@@ -124,7 +123,9 @@ export class SignIn {
     const { operators, people } = this.#parts;
     if (session.person_id !== null) {
       const { person } = await people.getPerson({ personId: session.person_id }, peerCall(signal));
-      return person === undefined || person.disabledAt !== undefined ? undefined : { kind: 'person', person, address };
+      return person === undefined || person.disabledAtMs !== undefined
+        ? undefined
+        : { kind: 'person', person, address };
     }
     if (session.operator_id !== null) {
       const operator = await operators.find(session.operator_id);
@@ -175,8 +176,8 @@ export class SignIn {
     if (token_id === null) return undefined;
     const { tokens } = await this.#parts.identity.list({ tokenIds: [token_id] }, peerCall(signal));
     const token = tokens.find(({ tokenId }) => tokenId === token_id);
-    const isSame = token !== undefined && Number(token.revision) === token_revision && token.revokedAt === undefined;
-    const endsMs = token?.expiresAt === undefined ? Number.POSITIVE_INFINITY : timestampMs(token.expiresAt);
+    const isSame = token !== undefined && token.revision === token_revision && token.revokedAtMs === undefined;
+    const endsMs = token?.expiresAtMs ?? Number.POSITIVE_INFINITY;
     return isSame && epochMs() < endsMs ? token : undefined;
   }
 }
@@ -191,7 +192,7 @@ function holderOf(caller: Caller): SessionHolder {
   if (caller.kind === 'operator') return { ...none, operator_id: caller.operatorId };
   if (caller.kind === 'person') return { ...none, person_id: caller.person.personId };
   const { tokenId: token_id, revision } = caller.token;
-  return { ...none, token_id, token_revision: Number(revision) };
+  return { ...none, token_id, token_revision: revision };
 }
 
 type Result = 'done' | 'refused' | 'throttled' | 'failed';

@@ -4,8 +4,8 @@ import { causesOf, type LimitUse, thresholds } from './causes.ts';
 
 const today = '2026-11-27';
 
-const use = (used: bigint, more: Partial<LimitUse> = {}): LimitUse => ({
-  ...{ kind: 'tokens_per_day', subject: 't1', name: 'ci', used, limit: 1_000_000n, currency: '' },
+const use = (used: number, more: Partial<LimitUse> = {}): LimitUse => ({
+  ...{ kind: 'tokens_per_day', subject: 't1', name: 'ci', used, limit: 1_000_000, currency: '' },
   ...{ span: 'day', firstDay: today },
   ...more,
 });
@@ -13,8 +13,8 @@ const textsOf = (uses: readonly LimitUse[]) => causesOf(uses, [], today).map(({ 
 
 describe('a cause of a warning', () => {
   it('is a limit of which half, 80 % or all is used, with the numbers', () => {
-    expect(textsOf([use(499_999n)])).toEqual([]);
-    expect(causesOf([use(820_000n)], [], today)).toEqual([
+    expect(textsOf([use(499_999)])).toEqual([]);
+    expect(causesOf([use(820_000)], [], today)).toEqual([
       {
         ...{ kind: 'tokens_per_day', subject: 't1', link: '/tokens/t1', cause: 'tokens_per_day:t1:80' },
         period: 'day 2026-11-27',
@@ -24,14 +24,14 @@ describe('a cause of a warning', () => {
     ]);
     const budget = { kind: 'budget', name: 'team a', currency: 'EUR', span: 'month', firstDay: '2026-11-01' } as const;
     const group = { kind: 'group_tokens_per_day', name: 'team a' } as const;
-    expect(textsOf([use(1_500_000n, budget), use(500_000n, group)])).toEqual([
+    expect(textsOf([use(1_500_000, budget), use(500_000, group)])).toEqual([
       'The group team a used 150 % of its budget for this month (€1.50 of €1.00).',
       'The group team a used 50 % of its tokens for today (500\u202f000 of 1\u202f000\u202f000).',
     ]);
   });
 
   it('is no limit of 0, which admits nothing on purpose', () => {
-    expect(textsOf([use(0n, { limit: 0n }), use(5n, { limit: 0n, kind: 'budget' })])).toEqual([]);
+    expect(textsOf([use(0, { limit: 0 }), use(5, { limit: 0, kind: 'budget' })])).toEqual([]);
   });
 
   it('is an account or a pool that needs a person, once a day as long as that lasts', () => {
@@ -64,7 +64,7 @@ describe('a cause of a warning', () => {
           used = daysLater === 0 ? used + more : more;
           day += daysLater;
           const firstDay = `day ${day}`;
-          const reading = use(BigInt(used), { limit: BigInt(limit), firstDay });
+          const reading = use(used, { limit, firstDay });
           const causes = causesOf([reading], [], firstDay);
           const reached = thresholds.filter((each) => used * 100 >= limit * each);
           expect(causes.map(({ details }) => details.threshold)).toEqual(reached.slice(0, 1));

@@ -11,8 +11,8 @@ export interface LimitUse {
   /** A label or a name. */
   readonly name: string;
   /** Tokens, or millionths of the currency. */
-  readonly used: bigint;
-  readonly limit: bigint;
+  readonly used: number;
+  readonly limit: number;
   readonly currency: string;
   readonly span: 'day' | 'week' | 'month';
   /** The local day on which the period began. */
@@ -52,10 +52,10 @@ export function causesOf(uses: readonly LimitUse[], findings: readonly FoundCaus
 function causeOfUse(use: LimitUse): readonly Cause[] {
   const { kind, subject, name, used, limit, span, firstDay } = use;
   // A limit of 0 is a ban.
-  const reached = limit === 0n ? undefined : thresholds.find((each) => used * 100n >= limit * BigInt(each));
+  const reached = limit === 0 ? undefined : thresholds.find((each) => used * 100 >= limit * each);
   if (reached === undefined) return [];
-  const percent = Number((used * 100n) / limit);
-  const amount = (value: bigint) => (kind === 'budget' ? formatMoney(value, use.currency).trim() : formatCount(value));
+  const percent = Math.floor((used * 100) / limit);
+  const amount = (value: number) => (kind === 'budget' ? formatMoney(value, use.currency).trim() : formatCount(value));
   const owner = kind === 'tokens_per_day' ? 'token' : 'group';
   const link = `/${owner}s/${subject}`;
   const what = kind === 'budget' ? 'budget' : 'tokens';
@@ -66,7 +66,7 @@ function causeOfUse(use: LimitUse): readonly Cause[] {
       period: `${span} ${firstDay}`,
       text: `The ${owner} ${name} used ${percent} % of its ${what} for ${spans[span]} (${amount(used)} of ${amount(limit)}).`,
       details: {
-        ...{ name, threshold: reached, percent, used: Number(used), limit: Number(limit) },
+        ...{ name, threshold: reached, percent, used, limit },
         ...(kind === 'budget' && { currency: use.currency }),
       },
     },

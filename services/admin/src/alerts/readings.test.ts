@@ -1,4 +1,3 @@
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { GroupService, IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { BudgetPeriod } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
@@ -15,7 +14,7 @@ const today = '2026-11-23';
 describe('what tokens used', () => {
   it('comes from one report for all of them, page by page', async () => {
     const asked: unknown[] = [];
-    const token = (tokenId: string, tokensPerDay?: bigint) => ({
+    const token = (tokenId: string, tokensPerDay?: number) => ({
       ...{ tokenId, label: `label of ${tokenId}` },
       limits: tokensPerDay === undefined ? {} : { tokensPerDay },
     });
@@ -23,20 +22,20 @@ describe('what tokens used', () => {
       identity: peer(IdentityService, {
         list: ({ pageToken }) =>
           pageToken === ''
-            ? { tokens: [token('a', 10n), token('free')], nextPageToken: '2' }
-            : { tokens: [token('unused', 5n)] },
+            ? { tokens: [token('a', 10), token('free')], nextPageToken: '2' }
+            : { tokens: [token('unused', 5)] },
       }),
       usageReport: peer(UsageReportService, {
         reportUsage: ({ firstDay, lastDay, pageToken }) => {
           asked.push([firstDay, lastDay, pageToken]);
-          const totals = { inputTokens: 4n, cachedTokens: 3n, outputTokens: 5n };
+          const totals = { inputTokens: 4, cachedTokens: 3, outputTokens: 5 };
           return pageToken === '' ? { nextPageToken: '2' } : { rows: [{ tokenId: 'a', totals }] };
         },
       }),
     };
     expect(await readTokenUses(peers as AdminPeers, startMs, signal)).toMatchObject([
-      { kind: 'tokens_per_day', subject: 'a', name: 'label of a', used: 9n, limit: 10n, span: 'day', firstDay: today },
-      { subject: 'unused', used: 0n, limit: 5n },
+      { kind: 'tokens_per_day', subject: 'a', name: 'label of a', used: 9, limit: 10, span: 'day', firstDay: today },
+      { subject: 'unused', used: 0, limit: 5 },
     ]);
     expect(asked).toEqual([
       [today, today, ''],
@@ -52,14 +51,14 @@ describe('what tokens used', () => {
 
 describe('what groups used', () => {
   it('is what the limiter counts, of tokens per day and of budgets in their periods', async () => {
-    const budget = (period: BudgetPeriod) => ({ budget: { amountMicros: 100n, period } });
+    const budget = (period: BudgetPeriod) => ({ budget: { amountMicros: 100, period } });
     const group = (groupId: string, limits?: object) => ({
       groupId,
       name: groupId.toUpperCase(),
       ...(limits && { limits }),
     });
     const groups = [
-      group('a', { tokensPerDay: 10n, ...budget(BudgetPeriod.MONTH) }),
+      group('a', { tokensPerDay: 10, ...budget(BudgetPeriod.MONTH) }),
       group('b', budget(BudgetPeriod.WEEK)),
       group('slow', { requestsPerMinute: 5 }),
       group('free'),
@@ -71,25 +70,25 @@ describe('what groups used', () => {
       limiter: peer(LimiterService, {
         peek: ({ key, limits }) => {
           peeked.push(key);
-          const resetsAt = timestampFromMs(startMs);
+          const resetsAtMs = startMs;
           return {
             status: {
               localDay: today,
-              ...(limits?.tokensPerDay !== undefined && { tokens: { limit: 10n, remaining: 2n, resetsAt } }),
+              ...(limits?.tokensPerDay !== undefined && { tokens: { limit: 10, remaining: 2, resetsAtMs } }),
               ...(limits?.budget && {
-                budget: { amountMicros: 100n, spentMicros: 150n, reservedMicros: 7n, firstDay: '2026-11-01' },
+                budget: { amountMicros: 100, spentMicros: 150, reservedMicros: 7, firstDay: '2026-11-01' },
               }),
             },
           };
         },
       }),
     };
-    const month = { kind: 'budget', used: 150n, limit: 100n, currency: 'EUR', span: 'month', firstDay: '2026-11-01' };
+    const month = { kind: 'budget', used: 150, limit: 100, currency: 'EUR', span: 'month', firstDay: '2026-11-01' };
     const uses = await readGroupUses(peers as AdminPeers, signal);
     expect(uses.toSorted((one, other) => (one.subject + one.kind < other.subject + other.kind ? -1 : 1))).toEqual([
       { ...month, subject: 'a', name: 'A' },
       {
-        ...{ kind: 'group_tokens_per_day', subject: 'a', name: 'A', used: 8n, limit: 10n, currency: '' },
+        ...{ kind: 'group_tokens_per_day', subject: 'a', name: 'A', used: 8, limit: 10, currency: '' },
         ...{ span: 'day', firstDay: today },
       },
       { ...month, subject: 'b', name: 'B', span: 'week' },

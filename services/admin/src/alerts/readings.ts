@@ -35,19 +35,19 @@ export async function readTokenUses(
     for (const { tokenId: subject, label: name, limits } of tokens) {
       const limit = limits?.tokensPerDay;
       if (limit === undefined) continue;
-      limited.push({ ...ofDay, kind: 'tokens_per_day', subject, name, used: 0n, limit, firstDay: today });
+      limited.push({ ...ofDay, kind: 'tokens_per_day', subject, name, used: 0, limit, firstDay: today });
     }
   }
   if (limited.length === 0) return [];
   const report = { firstDay: today, lastDay: today, grouping: UsageGrouping.TOKEN };
-  const used = new Map<string, bigint>();
+  const used = new Map<string, number>();
   const pages = pagesOf((pageToken) => usageReport.reportUsage({ ...report, pageToken }, peerCall(signal)));
   for await (const { rows } of pages) {
     for (const { tokenId, totals } of rows) {
-      used.set(tokenId, (totals?.inputTokens ?? 0n) + (totals?.outputTokens ?? 0n));
+      used.set(tokenId, (totals?.inputTokens ?? 0) + (totals?.outputTokens ?? 0));
     }
   }
-  return limited.map((use) => ({ ...use, used: used.get(use.subject) ?? 0n }));
+  return limited.map((use) => ({ ...use, used: used.get(use.subject) ?? 0 }));
 }
 
 /**

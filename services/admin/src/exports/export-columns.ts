@@ -1,10 +1,9 @@
-import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { unpricedIn } from '@gateway/prices';
 import { RequestEnding, type RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
 import type { UsagePage } from '../usage/usage-report.ts';
 
 /** The value of a cell. */
-export type Cell = string | number | bigint;
+export type Cell = string | number;
 
 /** The columns of an export in their order, each with the cell of a row. */
 export type Columns<T> = Readonly<Record<string, (row: T) => Cell>>;
@@ -43,8 +42,7 @@ export interface ListedRequest {
 }
 
 export const requestColumns: Columns<ListedRequest> = {
-  received_at: ({ request: { receivedAt } }) =>
-    receivedAt === undefined ? '' : timestampDate(receivedAt).toISOString(),
+  received_at: ({ request: { receivedAtMs } }) => new Date(receivedAtMs).toISOString(),
   request_id: ({ request }) => request.requestId,
   client_request_id: ({ request }) => request.clientRequestId,
   token_id: ({ request }) => request.tokenId,
@@ -72,18 +70,18 @@ export const requestColumns: Columns<ListedRequest> = {
 
 /** Nothing of a row has a price, which is not the same as free of charge. */
 function isUnpriced({ micros, unpricedTokens, unpricedCalls }: NonNullable<PricedRow['cost']>): boolean {
-  return micros === 0n && unpricedTokens + unpricedCalls > 0n;
+  return micros === 0 && unpricedTokens + unpricedCalls > 0;
 }
 
 /** What of a request had no price. Undefined if nothing of it was recorded. */
 function unpricedOf({ usage, costMicros }: RequestLogged) {
   if (usage === undefined) return undefined;
   if (usage.parts.length > 0) return unpricedIn(usage.parts);
-  return { tokens: costMicros === undefined ? usage.inputTokens + usage.outputTokens : 0n, calls: 0n };
+  return { tokens: costMicros === undefined ? usage.inputTokens + usage.outputTokens : 0, calls: 0 };
 }
 
 /** Millionths as a decimal number, without rounding. */
-export function decimal(micros: bigint): string {
-  const digits = String(micros < 0n ? -micros : micros).padStart(7, '0');
-  return `${micros < 0n ? '-' : ''}${digits.slice(0, -6)}.${digits.slice(-6)}`;
+export function decimal(micros: number): string {
+  const digits = String(Math.abs(micros)).padStart(7, '0');
+  return `${micros < 0 ? '-' : ''}${digits.slice(0, -6)}.${digits.slice(-6)}`;
 }

@@ -1,4 +1,3 @@
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { requestFilterName, requestFilters } from '@gateway/presentation';
 import { RequestFilter, UsageGrouping } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { endOfLocalDayMs, isLocalDay, startOfLocalDayMs } from '@gateway/time';
@@ -72,8 +71,8 @@ const requestQuery = z
         requestId,
         tokenIds: tokenId === '' ? [] : [tokenId],
         filter: filter === undefined ? RequestFilter.UNSPECIFIED : requestFilters[filter],
-        ...(typeof sinceMs === 'number' && { since: timestampFromMs(sinceMs) }),
-        ...(typeof untilMs === 'number' && { until: timestampFromMs(untilMs) }),
+        ...(typeof sinceMs === 'number' && { sinceMs }),
+        ...(typeof untilMs === 'number' && { untilMs }),
       },
     };
   });

@@ -1,6 +1,6 @@
-import { toJson } from '@bufbuild/protobuf';
 import { visibleJson, visibleText } from '@gateway/presentation';
 import { RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
+import { readableJson } from '../readable-json.ts';
 import type { Cell, Columns, ListedRequest } from './export-columns.ts';
 
 export type ExportFormat = 'csv' | 'ndjson';
@@ -70,14 +70,9 @@ function withoutFormula(text: string): string {
 
 /** A request as the request log has it, with the label of its token. */
 export function requestJson({ request, tokenLabel }: ListedRequest): object {
-  return { tokenLabel, ...(toJson(RequestLoggedSchema, request) as object) };
+  return { tokenLabel, ...readableJson(RequestLoggedSchema, request) };
 }
 
-/** Counts keep all their digits. */
 function objectOf<T>(columns: Columns<T>, row: T): object {
-  const entries = Object.entries(columns).map(([name, cellOf]) => {
-    const cell = cellOf(row);
-    return [name, typeof cell === 'bigint' ? JSON.rawJSON(String(cell)) : cell] as const;
-  });
-  return Object.fromEntries(entries);
+  return Object.fromEntries(Object.entries(columns).map(([name, cellOf]) => [name, cellOf(row)]));
 }

@@ -40,9 +40,9 @@ export const focusColumns: Columns<PricedRow> = {
   x_CacheWrite5mTokens: ({ usage }) => usage.totals.cacheWrite5mTokens,
   x_CacheWrite1hTokens: ({ usage }) => usage.totals.cacheWrite1hTokens,
   x_OutputTokens: ({ usage }) => usage.totals.outputTokens,
-  x_UnpricedTokens: ({ cost }) => cost?.unpricedTokens ?? 0n,
-  x_UnpricedCalls: ({ cost }) => cost?.unpricedCalls ?? 0n,
-  x_CostComputedAfterwards: ({ cost }) => decimal(cost?.computedAfterwardsMicros ?? 0n),
+  x_UnpricedTokens: ({ cost }) => cost?.unpricedTokens ?? 0,
+  x_UnpricedCalls: ({ cost }) => cost?.unpricedCalls ?? 0,
+  x_CostComputedAfterwards: ({ cost }) => decimal(cost?.computedAfterwardsMicros ?? 0),
 };
 
 /** Only what a provider answered is a charge. */
@@ -51,7 +51,7 @@ export function isCharge({ usage: { provider, model } }: PricedRow): boolean {
 }
 
 function costOf({ cost }: PricedRow): string {
-  return decimal(cost?.micros ?? 0n);
+  return decimal(cost?.micros ?? 0);
 }
 
 /** The first day of a month: bills are by the month. */

@@ -1,5 +1,4 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { Severity } from '@gateway/proto/admin/v1/system_service_pb.js';
 import { AccountSchema, AccountState, AccountUse, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { PoolPauseSchema, QuotaForecastSchema, QuotaOutlook } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
@@ -9,7 +8,7 @@ import type { CountedFigure } from './counted-figures.ts';
 import { readReplica } from './replica.ts';
 
 const nowMs = Date.parse('2026-11-21T09:00:00Z');
-const inMinutes = (minutes: number) => timestampFromMs(nowMs + minutes * 60_000);
+const inMinutes = (minutes: number) => nowMs + minutes * 60_000;
 const replica = (metrics: string, problem?: string, address = '10.0.0.1:9090') =>
   readReplica({ service: 'limiter', address, metrics, problem }, nowMs);
 const account = (name: string, state: AccountState, more: MessageInitShape<typeof AccountSchema> = {}) =>
@@ -58,7 +57,7 @@ describe('attention', () => {
     expect(causes(refusals(7))).toEqual(causes(refusals(2)));
     const ending = (minutes: number) => ({
       accounts: [account('a', AccountState.AVAILABLE)],
-      forecasts: [create(QuotaForecastSchema, { pool: 'p', outlook: QuotaOutlook.ENDS, endsAt: inMinutes(minutes) })],
+      forecasts: [create(QuotaForecastSchema, { pool: 'p', outlook: QuotaOutlook.ENDS, endsAtMs: inMinutes(minutes) })],
     });
     expect(causes(ending(30))).toEqual([['pool_ending', 'p']]);
     expect(causes(ending(20))).toEqual(causes(ending(30)));
@@ -117,11 +116,11 @@ describe('attention', () => {
   it('is one cause once: no pause, and no want of accounts, when every account of a pool is failing', () => {
     const rejected = account('a', AccountState.COOLING, {
       lastError: { result: AttemptResult.UNAUTHORIZED, upstreamStatus: 401, inARow: 1 },
-      cooldowns: [{ until: inMinutes(10) }],
+      cooldowns: [{ untilMs: inMinutes(10) }],
       source: 'OPENAI_API_KEY',
     });
     const pause = create(PoolPauseSchema, {
-      ...{ pool: 'p', reason: AttemptResult.UNAUTHORIZED, until: inMinutes(10) },
+      ...{ pool: 'p', reason: AttemptResult.UNAUTHORIZED, untilMs: inMinutes(10) },
     });
     const byAccount =
       'The account p/a is failing: 401 from the provider. Set OPENAI_API_KEY to a valid key, and restart the gateway. If the provider accepts the key again, gatewayctl account enable p/a ends the pause at once. /pools/p';
@@ -149,7 +148,7 @@ describe('attention', () => {
   });
 
   it('reports a pool that has no account left, refuses requests, or will be used up within the hour', () => {
-    const cooling = account('a', AccountState.COOLING, { cooldowns: [{ until: inMinutes(20) }] });
+    const cooling = account('a', AccountState.COOLING, { cooldowns: [{ untilMs: inMinutes(20) }] });
     expect(attention({ accounts: [cooling, account('b', AccountState.DRAINING)] })).toEqual([
       'CRITICAL The pool p has no available account; the first is available again in 20 minutes. Add or enable one. /pools/p',
     ]);
@@ -163,7 +162,7 @@ describe('attention', () => {
         pool: 'p',
         models: 'opus-*',
         outlook: QuotaOutlook.ENDS,
-        endsAt: inMinutes(minutes),
+        endsAtMs: inMinutes(minutes),
       });
     expect(attention({ accounts, forecasts: [ends(40)] })).toEqual([
       'WARNING The quotas of the pool p for opus-* run out in 40 minutes at the current rate. /pools/p',
@@ -173,13 +172,15 @@ describe('attention', () => {
 
   it('is a pool that is paused: why, and until when', () => {
     const pause = (init: MessageInitShape<typeof PoolPauseSchema>) => create(PoolPauseSchema, { pool: 'p', ...init });
-    const cooling = account('a', AccountState.COOLING, { cooldowns: [{ until: inMinutes(20) }] });
+    const cooling = account('a', AccountState.COOLING, { cooldowns: [{ untilMs: inMinutes(20) }] });
     const { SERVER_ERROR, OVERLOADED, NETWORK_ERROR } = AttemptResult;
-    expect(attention({ accounts: [cooling], pauses: [pause({ reason: SERVER_ERROR, until: inMinutes(1) })] })).toEqual([
+    expect(
+      attention({ accounts: [cooling], pauses: [pause({ reason: SERVER_ERROR, untilMs: inMinutes(1) })] }),
+    ).toEqual([
       'CRITICAL The pool p is paused for 60 seconds: no account is available (too many server errors in a row). /pools/p',
     ]);
     const accounts = [account('a', AccountState.AVAILABLE)];
-    const ofModel = { reason: OVERLOADED, wholePool: true, model: 'gpt-5.5', until: inMinutes(3) };
+    const ofModel = { reason: OVERLOADED, wholePool: true, model: 'gpt-5.5', untilMs: inMinutes(3) };
     expect(
       attention({ accounts, pauses: [pause(ofModel), pause({ reason: NETWORK_ERROR, wholePool: true })] }),
     ).toEqual([

@@ -1,5 +1,4 @@
 import { create } from '@bufbuild/protobuf';
-import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { accountErrorText, areAllFailing, failureRemedy, isFailing, pauseReason } from '@gateway/presentation';
 import { type Attention, AttentionSchema, Severity } from '@gateway/proto/admin/v1/system_service_pb.js';
 import { type Account, AccountState, AccountUse } from '@gateway/proto/pool/v1/account_pb.js';
@@ -129,8 +128,8 @@ function pausedPools({ pauses, accounts, nowMs }: Situation): readonly Finding[]
   return pauses
     .filter(({ pool }) => !failing.has(pool))
     .map((pause) => {
-      const { pool, model, until } = pause;
-      const end = until === undefined ? 'until one request succeeds' : `for ${duration(timestampMs(until) - nowMs)}`;
+      const { pool, model, untilMs } = pause;
+      const end = untilMs === undefined ? 'until one request succeeds' : `for ${duration(untilMs - nowMs)}`;
       const text = `The pool ${pool} is paused ${end}: ${pauseReason(pause)}.`;
       const subject = model === '' ? pool : `${pool} ${model}`;
       return { kind: 'pool_paused', subject, urgent: model === '', text, link: linkTo(pool) };
@@ -165,18 +164,18 @@ function poolsThatEnd({ accounts, forecasts, pauses, nowMs, history }: Situation
       return [{ ...exhaustion, text }];
     }
     const ends = forecasts.find((each) => each.pool === pool && isSoon(each, nowMs));
-    if (ends?.endsAt === undefined) return [];
+    if (ends?.endsAtMs === undefined) return [];
     const of = ends.models === '' ? '' : ` for ${ends.models}`;
-    const text = `The quotas of the pool ${pool}${of} run out ${inWords(timestampMs(ends.endsAt) - nowMs)} at the current rate.`;
+    const text = `The quotas of the pool ${pool}${of} run out ${inWords(ends.endsAtMs - nowMs)} at the current rate.`;
     return [{ kind: 'pool_ending', subject: pool, text, link: linkTo(pool) }];
   });
 }
 
-function isSoon({ outlook, endsAt }: QuotaForecast, nowMs: number): boolean {
+function isSoon({ outlook, endsAtMs }: QuotaForecast, nowMs: number): boolean {
   return (
     outlook === QuotaOutlook.ENDS &&
-    endsAt !== undefined &&
-    timestampMs(endsAt) < nowMs + alertThresholds.poolRunningDrySeconds * 1_000
+    endsAtMs !== undefined &&
+    endsAtMs < nowMs + alertThresholds.poolRunningDrySeconds * 1_000
   );
 }
 
@@ -184,7 +183,7 @@ function isSoon({ outlook, endsAt }: QuotaForecast, nowMs: number): boolean {
 function firstFree(accounts: readonly Account[], nowMs: number): string {
   const cooling = accounts.filter(({ state }) => state === AccountState.COOLING);
   const ends = cooling.flatMap(({ cooldowns }) =>
-    cooldowns.flatMap(({ until }) => (until ? [timestampMs(until)] : [])),
+    cooldowns.flatMap(({ untilMs }) => (untilMs === undefined ? [] : [untilMs])),
   );
   return ends.length === 0 ? '' : `; the first is available again ${inWords(Math.min(...ends) - nowMs)}`;
 }

@@ -1,5 +1,4 @@
 import { create } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { type OverviewPoint, OverviewPointSchema } from '@gateway/proto/admin/v1/system_service_pb.js';
 import {
   type CountedFigure,
@@ -65,7 +64,7 @@ function pointBetween(before: Snapshot, now: Snapshot, openStreams: number): Ove
   const p50 = quantileOf(counted.firstTokens, 0.5);
   const p95 = quantileOf(counted.firstTokens, 0.95);
   return create(OverviewPointSchema, {
-    at: timestampFromMs(slotOf(now.atMs) * pointMs),
+    atMs: slotOf(now.atMs) * pointMs,
     requestsPerSecond: countOf(counted.requests) / seconds,
     errorsPerSecond: countOf(counted.errors) / seconds,
     refusalsPerSecond: countOf(counted.refusals) / seconds,
@@ -73,7 +72,7 @@ function pointBetween(before: Snapshot, now: Snapshot, openStreams: number): Ove
     ...(p95 === undefined ? {} : { firstTokenP95Seconds: p95 }),
     tokensPerMinuteByModel: perMinute(counted.tokens),
     refusalsPerMinuteByCode: perMinute(counted.refusals),
-    openStreams: BigInt(Math.max(0, Math.round(openStreams))),
+    openStreams: Math.max(0, Math.round(openStreams)),
   });
 }
 
@@ -81,10 +80,10 @@ function slotOf(atMs: number): number {
   return Math.floor(atMs / pointMs);
 }
 
-function isOver({ at }: OverviewPoint, nowMs: number): boolean {
-  return at === undefined || Number(at.seconds) * 1_000 <= nowMs - keptMs;
+function isOver({ atMs }: OverviewPoint, nowMs: number): boolean {
+  return atMs <= nowMs - keptMs;
 }
 
 function isSameTime(one: OverviewPoint, other: OverviewPoint): boolean {
-  return one.at?.seconds === other.at?.seconds;
+  return one.atMs === other.atMs;
 }

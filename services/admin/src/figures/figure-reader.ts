@@ -1,5 +1,4 @@
 import { create } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { type Overview, OverviewSchema, type Replica } from '@gateway/proto/admin/v1/system_service_pb.js';
 import type { Logger } from '@gateway/telemetry';
 import { epochMs, isWithin, monotonicMs, sleep, timeoutSignal } from '@gateway/time';
@@ -140,7 +139,7 @@ export class FigureReader {
     });
     const points = [...this.#history.points];
     const notes = [...(this.#options.notes ?? [])];
-    const overview = create(OverviewSchema, { at: timestampFromMs(atMs), points, attention: [...attention], notes });
+    const overview = create(OverviewSchema, { atMs, points, attention: [...attention], notes });
     this.#latest = { atMs, overview, replicas: shown };
     this.#next = Promise.withResolvers();
     next.resolve(this.#latest);

@@ -1,5 +1,4 @@
 import { create } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { type Replica, ReplicaSchema } from '@gateway/proto/admin/v1/system_service_pb.js';
 import type { ReplicaReading } from '../parts.ts';
 import { countedMetrics } from './counted-figures.ts';
@@ -65,9 +64,9 @@ export function toReplica(replica: ReadReplica, before: ReadReplica | undefined)
   return create(ReplicaSchema, {
     ...known,
     version: samples.get('gateway_build_info')?.[0]?.labels.version ?? '',
-    ...(startedAtMs === undefined ? {} : { startedAt: timestampFromMs(startedAtMs) }),
+    ...(startedAtMs === undefined ? {} : { startedAtMs }),
     figures: { ...figuresOf(samples), ...clockOffset(samples, replica.asked) },
-    residentBytes: BigInt(sumOf(samples, 'process_resident_memory_bytes') ?? 0),
+    residentBytes: sumOf(samples, 'process_resident_memory_bytes') ?? 0,
     cpuShare: cpuShareOf(replica, before),
   });
 }

@@ -1,4 +1,3 @@
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { describe, expect, it } from 'vitest';
 import { Browser, type Page } from '../__fixtures__/browser.ts';
 import { aSignInWorld, passProvider, type SignInWorld } from '../__fixtures__/sign-in-world.ts';
@@ -8,8 +7,13 @@ const userCode = 'KDRT-PQXW';
 /** A client at 10.0.0.7 waits for a person to confirm its code. */
 async function aWorld(env: Readonly<Record<string, string>> = {}) {
   const world = await aSignInWorld({}, { OIDC_PEOPLE_GROUPS: '*', ...env });
-  const createdAt = timestampFromMs(world.time.nowMs - 90_000);
-  world.grants.set(userCode, { surface: 'claude_code', client: 'claude-code/2.1.332', address: '10.0.0.7', createdAt });
+  const createdAtMs = world.time.nowMs - 90_000;
+  world.grants.set(userCode, {
+    surface: 'claude_code',
+    client: 'claude-code/2.1.332',
+    address: '10.0.0.7',
+    createdAtMs,
+  });
   return world;
 }
 

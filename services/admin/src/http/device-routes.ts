@@ -1,4 +1,3 @@
-import { timestampMs } from '@bufbuild/protobuf/wkt';
 import type { GatewayDatabase } from '@gateway/database';
 import type { DeviceGrant, PersonService } from '@gateway/proto/identity/v1/person_service_pb.js';
 import type { Client } from '@gateway/rpc';
@@ -147,8 +146,8 @@ const codeForm = `<p>Enter the code that your client shows.</p>
 <button>Continue</button></p></form>`;
 
 function confirmForm(userCode: string, grant: DeviceGrant): string {
-  const { surface, client, address, createdAt } = grant;
-  const ageSeconds = createdAt === undefined ? 0 : Math.max(0, (epochMs() - timestampMs(createdAt)) / 1_000);
+  const { surface, client, address, createdAtMs } = grant;
+  const ageSeconds = Math.max(0, (epochMs() - createdAtMs) / 1_000);
   const age = ageSeconds < 60 ? 'less than a minute ago' : `${Math.floor(ageSeconds / 60)} min ago`;
   const rows = [
     ['Code', userCode.toUpperCase()],

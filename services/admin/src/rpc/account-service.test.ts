@@ -1,4 +1,3 @@
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { Code } from '@connectrpc/connect';
 import { GatewayError } from '@gateway/errors';
 import { AccountService } from '@gateway/proto/admin/v1/account_service_pb.js';
@@ -50,7 +49,7 @@ describe('accounts', () => {
   });
 
   it('say which pauses of theirs ended when they are enabled, and the audit log keeps them', async () => {
-    const pause = { model: 'm', reason: AttemptResult.RATE_LIMITED, until: timestampFromMs(Date.UTC(2026, 10, 28)) };
+    const pause = { model: 'm', reason: AttemptResult.RATE_LIMITED, untilMs: Date.UTC(2026, 10, 28) };
     const { client, audited } = await worldOf({
       setAccountUse: () => ({ before: { ...account, cooldowns: [{ ...pause, givenByProvider: true }] }, account }),
     });

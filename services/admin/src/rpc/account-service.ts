@@ -1,4 +1,3 @@
-import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { ServiceImpl } from '@connectrpc/connect';
 import { GatewayError } from '@gateway/errors';
 import type { AccountService } from '@gateway/proto/admin/v1/account_service_pb.js';
@@ -99,9 +98,9 @@ async function refusedByField<T>(call: Promise<T>): Promise<T> {
 }
 
 /** A pause in the audit log: its cause, its scope, and when it would have ended. */
-function shownPause({ reason, model, feature, until }: Cooldown): object {
-  const end = until === undefined ? '' : timestampDate(until).toISOString();
-  return { reason: AttemptResult[reason].toLowerCase(), model, feature, until: end };
+function shownPause({ reason, model, feature, untilMs }: Cooldown): object {
+  const until = untilMs === undefined ? '' : new Date(untilMs).toISOString();
+  return { reason: AttemptResult[reason].toLowerCase(), model, feature, until };
 }
 
 /** The account in the audit log: its configuration, not its health. */

@@ -20,7 +20,7 @@ describe('warnings', () => {
     const second = await client.testAlert({ receiver: 'ops' });
     expect(first.alert).toMatchObject({ receiver: 'ops', state: AlertState.SENT, answer: '204', attempts: 1 });
     expect(second.alert).toMatchObject({ kind: 'test', state: AlertState.FAILED, answer: '503' });
-    expect(second.alert?.nextAttemptAt).toBeUndefined();
+    expect(second.alert?.nextAttemptAtMs).toBeUndefined();
     expect(received).toHaveLength(2);
     const { alerts } = await client.listAlerts({});
     expect(alerts.map(({ answer }) => answer)).toEqual(['503', '204']);

@@ -1,5 +1,4 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { ServiceImpl } from '@connectrpc/connect';
 import { type AlertSchema, type AlertService, AlertState } from '@gateway/proto/admin/v1/alert_service_pb.js';
 import { randomId } from '@gateway/time';
@@ -43,9 +42,9 @@ function toAlert(row: AlertRow): MessageInitShape<typeof AlertSchema> {
   const { alert_id: alertId, receiver, kind, subject, text, state, attempts, answer } = row;
   return {
     ...{ alertId, receiver, kind, subject, text, attempts, answer, state: states[state] },
-    at: timestampFromMs(row.created_at_ms),
-    ...(row.ended_at_ms !== null && { endedAt: timestampFromMs(row.ended_at_ms) }),
-    ...(state === 'waiting' && { nextAttemptAt: timestampFromMs(row.due_at_ms) }),
+    atMs: row.created_at_ms,
+    ...(row.ended_at_ms !== null && { endedAtMs: row.ended_at_ms }),
+    ...(state === 'waiting' && { nextAttemptAtMs: row.due_at_ms }),
   };
 }
 

@@ -33,6 +33,15 @@ it('finds tokens by the labels that they had before and after, and shows the pre
   expect(entries).toMatchObject([{ subject: 'aaa1', subjectLabel: 'nightly', reason: '' }]);
 });
 
+it.each([Number.NaN, Number.POSITIVE_INFINITY, 0.5, 2 ** 53])(
+  'is not searched from or until %d, which is no time',
+  async (ms) => {
+    const { client } = await worldOf();
+    await expect(client.listAudit({ sinceMs: ms })).rejects.toThrow(/sinceMs: Must be/);
+    await expect(client.listAudit({ untilMs: ms })).rejects.toThrow(/untilMs: Must be/);
+  },
+);
+
 it('lists rows that it cannot read, and says why', async () => {
   const { client, database } = await worldOf();
   const row = { actor: 'ada', address: '', action: 'x', outcome: 'done' } as const;

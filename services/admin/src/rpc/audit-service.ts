@@ -1,5 +1,4 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { type Timestamp, timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
 import type { ServiceImpl } from '@connectrpc/connect';
 import type { AuditLogTable, Database, GatewayDatabase } from '@gateway/database';
 import { type AuditEntrySchema, AuditOutcome, type AuditService } from '@gateway/proto/admin/v1/audit_service_pb.js';
@@ -7,22 +6,26 @@ import { type ExpressionBuilder, type Selectable, sql } from 'kysely';
 import { z } from 'zod';
 import type { AdminPeers } from '../parts.ts';
 import { TokenNames } from '../usage/token-names.ts';
-import { invalidFields } from './problems.ts';
+import { checkFields, invalidFields } from './problems.ts';
 
 /** The audit log. */
 export function auditService({ database, peers }: AuditParts): ServiceImpl<typeof AuditService> {
   const tokenNames = new TokenNames(peers.identity);
   return {
-    async listAudit({ search, since, until, pageSize, pageToken }, { signal }) {
-      if (pageSize > maxPageSize) throw invalidFields({ pageSize: `Must be at most ${maxPageSize}.` });
+    async listAudit({ search, sinceMs, untilMs, pageSize, pageToken }, { signal }) {
+      checkFields({
+        ...(pageSize > maxPageSize && { pageSize: `Must be at most ${maxPageSize}.` }),
+        ...(!isMoment(sinceMs ?? 0) && { sinceMs: 'Must be whole milliseconds of a time.' }),
+        ...(!isMoment(untilMs ?? 0) && { untilMs: 'Must be whole milliseconds of a time.' }),
+      });
       const before = pageToken === '' ? undefined : placeOf(pageToken);
       const size = pageSize || 50;
       const rows = await database
         .selectFrom('audit_log')
         .selectAll()
         .$if(search !== '', (query) => query.where((expressions) => matches(expressions, search)))
-        .$if(since !== undefined, (query) => query.where('at_ms', '>=', msOf(since)))
-        .$if(until !== undefined, (query) => query.where('at_ms', '<', msOf(until)))
+        .$if(sinceMs !== undefined, (query) => query.where('at_ms', '>=', sinceMs ?? 0))
+        .$if(untilMs !== undefined, (query) => query.where('at_ms', '<', untilMs ?? 0))
         .$if(before !== undefined, (query) => query.where((expressions) => comesAfter(expressions, before)))
         .orderBy('at_ms', 'desc')
         .orderBy('audit_id', 'desc')
@@ -82,21 +85,17 @@ function placeOf(pageToken: string): Place {
   }
 }
 
-function msOf(time: Timestamp | undefined): number {
-  return time === undefined ? 0 : timestampMs(time);
-}
-
 /** A row that can't be read is listed without its change, so that it never hides the others. */
 function toEntry(row: Selectable<AuditLogTable>, subjectLabel = ''): MessageInitShape<typeof AuditEntrySchema> {
   const { audit_id: auditId, actor, address, action, subject } = row;
   const entry = { auditId, actor, address, action, subject, subjectLabel, outcome: outcomes[row.outcome] };
-  const at = isMoment(row.at_ms) ? timestampFromMs(row.at_ms) : undefined;
+  const atMs = isMoment(row.at_ms) ? row.at_ms : 0;
   try {
     const { before, after, reason } = details.parse(JSON.parse(row.details));
-    return { ...entry, at, before: jsonOf(before), after: jsonOf(after), reason };
+    return { ...entry, atMs, before: jsonOf(before), after: jsonOf(after), reason };
   } catch (thrown) {
     const why = thrown instanceof SyntaxError ? 'it is not valid JSON' : 'it has another form than expected';
-    return { ...entry, at, unreadable: `The stored change can't be read: ${why}.` };
+    return { ...entry, atMs, unreadable: `The stored change can't be read: ${why}.` };
   }
 }
 
@@ -104,9 +103,9 @@ function jsonOf(state: unknown): string {
   return state === undefined ? '' : JSON.stringify(state);
 }
 
-/** Whether a contract can carry it: from the year 1 to 9999. */
+/** Whether it is a time in whole milliseconds, from the year 1 to 9999. */
 function isMoment(ms: number): boolean {
-  return ms >= -62_135_596_800_000 && ms <= 253_402_300_799_999;
+  return Number.isInteger(ms) && ms >= -62_135_596_800_000 && ms <= 253_402_300_799_999;
 }
 
 /** Rows of older releases have only the new state, without `before` and `after`. */

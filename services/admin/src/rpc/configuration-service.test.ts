@@ -70,7 +70,7 @@ describe('the configuration', () => {
   });
 
   it('names models without a price if there are prices or budgets', async () => {
-    const budgeted = { limits: { budget: { amountMicros: 1n } } };
+    const budgeted = { limits: { budget: { amountMicros: 1 } } };
     const withoutPrice = async (hasPrices: boolean, groups: readonly object[]) => {
       const prices = hasPrices ? [{ model: 'a' }] : [];
       const classes = [{ id: 'gateway/x', candidates: ['responses/b/1', 'responses/a'] }];

@@ -1,5 +1,4 @@
-import { type JsonObject, toJson } from '@bufbuild/protobuf';
-import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
+import type { JsonObject } from '@bufbuild/protobuf';
 import { Code, ConnectError, type HandlerContext, type ServiceImpl } from '@connectrpc/connect';
 import { unknownContext } from '@gateway/prices';
 import type { CreateGroupRequest, GroupService } from '@gateway/proto/admin/v1/group_service_pb.js';
@@ -10,6 +9,7 @@ import { epochMs, startOfLocalDayMs } from '@gateway/time';
 import { type GivenGroup, groupProblems, requestsAtATimeOfBudget } from '@gateway/tokens';
 import type { AdminParts } from '../parts.ts';
 import { askForEach, peerCall } from '../peer-calls.ts';
+import { readableJson } from '../readable-json.ts';
 import {
   budgetWarnings,
   hasBudget,
@@ -96,7 +96,7 @@ export function groupService(parts: AdminParts): ServiceImpl<typeof GroupService
           const answer = await groups.updateGroup({ ...change, expectedRevision }, peerCall(context.signal));
           if (!answer.conflict)
             return { answer: { group: answer.group }, before: shown(before), after: shown(answer.group) };
-          if (request.expectedRevision !== 0n) throw changedMeanwhile('The group');
+          if (request.expectedRevision !== 0) throw changedMeanwhile('The group');
         }
       });
       return { ...changed, warnings: await warningsOf(changed.group, context) };
@@ -129,8 +129,8 @@ async function groupListings({ peers, rules, logger }: AdminParts, groups: reado
   const listings: {
     group: Group;
     limits: LimitStatus | undefined;
-    tokensByDay: bigint[];
-    budgetEndsAt?: ReturnType<typeof timestampFromMs>;
+    tokensByDay: number[];
+    budgetEndsAtMs: number | undefined;
     namedBy: string[];
   }[] = [];
   await askForEach(groups.entries(), async ([index, group]) => {
@@ -138,10 +138,9 @@ async function groupListings({ peers, rules, logger }: AdminParts, groups: reado
       statusOf(peers, group, signal).catch(orElse(undefined)),
       tokensOn(days, peers, { groupId: group.groupId }, signal).catch(orElse([])),
     ]);
-    const endsAtMs = budgetEndMs(limits, nowMs);
-    const budgetEndsAt = endsAtMs === undefined ? {} : { budgetEndsAt: timestampFromMs(endsAtMs) };
+    const budgetEndsAtMs = budgetEndMs(limits, nowMs);
     const namedBy = rules?.names(group.name) ? ['OIDC_PEOPLE_GROUPS'] : [];
-    listings[index] = { group, limits, tokensByDay, ...budgetEndsAt, namedBy };
+    listings[index] = { group, limits, tokensByDay, budgetEndsAtMs, namedBy };
   });
   if (fault !== undefined) logger.warn({ err: fault }, 'groups are listed without some of their details');
   return listings;
@@ -157,12 +156,12 @@ async function statusOf({ limiter }: AdminParts['peers'], group: Group, signal: 
  * just begun.
  */
 export function budgetEndMs(status: Pick<LimitStatus, 'budget'> | undefined, nowMs: number): number | undefined {
-  const { amountMicros = 0n, spentMicros = 0n, firstDay = '', resetsAt } = status?.budget ?? {};
-  if (resetsAt === undefined || spentMicros === 0n) return undefined;
+  if (status?.budget === undefined || status.budget.spentMicros === 0) return undefined;
+  const { amountMicros, spentMicros, firstDay, resetsAtMs } = status.budget;
   if (spentMicros >= amountMicros) return nowMs;
   const startMs = startOfLocalDayMs(firstDay);
-  const endMs = startMs + ((nowMs - startMs) * Number(amountMicros)) / Number(spentMicros);
-  return endMs < timestampMs(resetsAt) ? Math.round(endMs) : undefined;
+  const endMs = startMs + ((nowMs - startMs) * amountMicros) / spentMicros;
+  return endMs < resetsAtMs ? Math.round(endMs) : undefined;
 }
 
 /** A listing with the bound of overspending that its settings have, and what they lack. */
@@ -172,23 +171,22 @@ function withBound<L extends { readonly group: Group }>(
   priced: PricedModels | undefined,
 ) {
   const { budget, concurrentRequests = requestsAtATimeOfBudget } = listing.group.limits ?? {};
-  const costs = [...(file?.prices ?? []), ...(file?.specialPrices ?? [])].map((price) => mostMicros(price));
-  const dearest = costs.reduce((most, cost) => (cost > most ? cost : most), 0n);
+  const costs = [...(file?.prices ?? []), ...(file?.specialPrices ?? [])].map(mostMicros);
+  const dearest = Math.max(0, ...costs);
   return {
     ...listing,
-    mayExceedMicros: budget === undefined ? 0n : BigInt(concurrentRequests) * dearest,
+    mayExceedMicros: budget === undefined ? 0 : concurrentRequests * dearest,
     ...(priced && budgetWarnings(listing.group, priced)),
   };
 }
 
 /** What one request can cost: a whole context at the dearest input rate, and the longest answer. */
-function mostMicros({ contextTokens, above, ...price }: ModelPrice): bigint {
-  const most = (rates: readonly bigint[]) => rates.reduce((one, other) => (other > one ? other : one), 0n);
+function mostMicros({ contextTokens, above, ...price }: ModelPrice): number {
   const inputs = [price, ...(above === undefined ? [] : [above])].flatMap((rates) => [
     ...[rates.inputMicros, rates.cachedInputMicros, rates.cacheWrite5mMicros, rates.cacheWrite1hMicros],
   ]);
-  const output = most([price.outputMicros, above?.outputMicros ?? 0n]) * 128_000n;
-  return (most(inputs) * (contextTokens || BigInt(unknownContext)) + output) / 1_000_000n;
+  const output = Math.max(price.outputMicros, above?.outputMicros ?? 0) * 128_000;
+  return Math.floor((Math.max(...inputs) * (contextTokens || unknownContext) + output) / 1_000_000);
 }
 
 interface KnownPrices {
@@ -228,10 +226,10 @@ function check({ name, note, limits, access }: Details): void {
     ...{ name, note, access },
     limits: limits && {
       requestsPerMinute: limits.requestsPerMinute,
-      tokensPerDay: limits.tokensPerDay === undefined ? undefined : Number(limits.tokensPerDay),
+      tokensPerDay: limits.tokensPerDay,
       concurrentRequests: limits.concurrentRequests,
       budget: limits.budget && {
-        amountMicros: Number(limits.budget.amountMicros),
+        amountMicros: limits.budget.amountMicros,
         period: periods[limits.budget.period],
       },
     },
@@ -248,5 +246,5 @@ const periods: Readonly<Record<BudgetPeriod, 'day' | 'week' | 'month' | undefine
 
 /** The group in the audit log. It contains no secret. */
 function shown(group: Group | undefined): JsonObject | undefined {
-  return group && (toJson(GroupSchema, group) as JsonObject);
+  return group && readableJson(GroupSchema, group);
 }

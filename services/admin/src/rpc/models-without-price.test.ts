@@ -10,15 +10,15 @@ import { budgetWarnings, modelsWithoutPrice, type PricedModels } from './models-
 
 const localDay = '2026-11-24';
 const priced = worldOf(
-  { a: 10_000_000n, 'b*': 40_000_000n },
+  { a: 10_000_000, 'b*': 40_000_000 },
   {
     ...{ 'gateway/mixed': { ownedBy: 'gateway', candidates: ['a', 'new'] }, a: {}, b1: { servedBy: [['eu']] } },
     ...{ new: {}, other: { servedBy: [['eu']] } },
   },
 );
 const unpricedWorld = { ...priced, prices: new PriceBook() };
-const budget = (amountMicros: bigint) => ({ limits: { budget: { amountMicros, period: BudgetPeriod.DAY } } });
-const plenty = budget(1_000_000_000n);
+const budget = (amountMicros: number) => ({ limits: { budget: { amountMicros, period: BudgetPeriod.DAY } } });
+const plenty = budget(1_000_000_000);
 
 describe('models without a price', () => {
   it('are those that pools offer or classes name, each once', () => {
@@ -68,14 +68,14 @@ describe('the warnings of a group with a budget', () => {
 
   it('name a model of which one request usually reserves more than the budget', () => {
     const access = { models: ['a', 'b*'] };
-    expect(budgetWarnings(group({ ...budget(10_000n), access }), priced).warnings).toEqual([
+    expect(budgetWarnings(group({ ...budget(10_000), access }), priced).warnings).toEqual([
       'The budget of 0.0100 EUR is smaller than what one request of b1 usually reserves (0.16 EUR): such a request runs only while no other does.',
     ]);
-    expect(budgetWarnings(group({ ...budget(163_840n), access }), priced).warnings).toEqual([]);
+    expect(budgetWarnings(group({ ...budget(163_840), access }), priced).warnings).toEqual([]);
   });
 
   it('price a model without a price as the dearest only if the group does', () => {
-    const given = { ...budget(10_000n), access: { models: ['new'] } };
+    const given = { ...budget(10_000), access: { models: ['new'] } };
     expect(budgetWarnings(group(given), priced).warnings).toEqual(['1 model has no price, and is refused: new.']);
     const dearest = group({ ...given, unpricedModels: UnpricedModels.DEAREST });
     expect(budgetWarnings(dearest, priced).warnings[1]).toMatch(/one request of new usually reserves \(0\.16 EUR\)/);
@@ -83,15 +83,15 @@ describe('the warnings of a group with a budget', () => {
 
   it('are none without a budget, and none about a small budget that is zero', () => {
     expect(budgetWarnings(group({}), priced)).toEqual({ modelsWithoutPrice: [], warnings: [] });
-    expect(budgetWarnings(group({ ...budget(0n), access: { models: ['a'] } }), priced).warnings).toEqual([]);
+    expect(budgetWarnings(group({ ...budget(0), access: { models: ['a'] } }), priced).warnings).toEqual([]);
   });
 
   it('list exactly the models without a price, and name a few of many', () => {
     const ids = fc.uniqueArray(fc.stringMatching(/^[a-z][a-z0-9-]{0,8}$/), { maxLength: 30 });
     fc.assert(
       fc.property(ids, ids, (offered, withPrice) => {
-        const rates = Object.fromEntries(withPrice.map((id) => [id, 1n]));
-        const world = worldOf({ ...rates, 'x/never': 1n }, Object.fromEntries(offered.map((id) => [id, {}])));
+        const rates = Object.fromEntries(withPrice.map((id) => [id, 1]));
+        const world = worldOf({ ...rates, 'x/never': 1 }, Object.fromEntries(offered.map((id) => [id, {}])));
         const { modelsWithoutPrice: listed, warnings } = budgetWarnings(group(plenty), world);
         expect(new Set(listed)).toEqual(new Set(offered).difference(new Set(withPrice)));
         expect(warnings).toHaveLength(listed.length === 0 ? 0 : 1);
@@ -108,7 +108,7 @@ interface Offered {
 }
 
 /** @param rates what a million output tokens cost, by pattern */
-function worldOf(rates: Readonly<Record<string, bigint>>, models: Readonly<Record<string, Offered>>): PricedModels {
+function worldOf(rates: Readonly<Record<string, number>>, models: Readonly<Record<string, Offered>>): PricedModels {
   const prices = Object.entries(rates).map(([model, outputMicros]) => ({ model, outputMicros }));
   return {
     ...{ localDay, named: [], prices: new PriceBook(create(PriceListSchema, { currency: 'EUR', prices })) },

@@ -79,7 +79,7 @@ function smallSentence(
   usable: readonly string[],
   { models, prices, localDay }: PricedModels,
 ): string | undefined {
-  const amountMicros = limits?.budget?.amountMicros ?? 0n;
+  const amountMicros = limits?.budget?.amountMicros ?? 0;
   const owners = new Map(models.map(({ id, ownedBy }) => [id, ownedBy]));
   const costs = usable.map((model) => {
     const others = models.filter(({ ownedBy }) => ownedBy === owners.get(model)).map(({ id }) => id);
@@ -87,18 +87,18 @@ function smallSentence(
     const micros = isDearest
       ? prices.costAnyway(model, others, usualTokens, localDay)
       : prices.costOf(model, usualTokens, localDay);
-    return { model, micros: micros ?? 0n };
+    return { model, micros: micros ?? 0 };
   });
-  const [dearest] = costs.toSorted((one, other) => Number(other.micros - one.micros));
-  if (dearest === undefined || amountMicros === 0n || amountMicros >= dearest.micros) return undefined;
+  const [dearest] = costs.toSorted((one, other) => other.micros - one.micros);
+  if (dearest === undefined || amountMicros === 0 || amountMicros >= dearest.micros) return undefined;
   const [budget, usual] = [amountMicros, dearest.micros].map((micros) => moneyText(micros, prices.currency));
   return `The budget of ${budget} is smaller than what one request of ${dearest.model} usually reserves (${usual}): such a request runs only while no other does.`;
 }
 
 /** What an edge reserves for the output of a request that names no bound, at an unknown model. */
 const usualTokens = {
-  ...{ inputTokens: 0n, cachedTokens: 0n, cacheWrite5mTokens: 0n, cacheWrite1hTokens: 0n },
-  outputTokens: BigInt(unknownOutput),
+  ...{ inputTokens: 0, cachedTokens: 0, cacheWrite5mTokens: 0, cacheWrite1hTokens: 0 },
+  outputTokens: unknownOutput,
 };
 
 function candidatesOf(models: readonly Model[]): readonly string[] {

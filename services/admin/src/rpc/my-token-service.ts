@@ -1,4 +1,4 @@
-import { type JsonObject, toJson } from '@bufbuild/protobuf';
+import type { JsonObject } from '@bufbuild/protobuf';
 import type { ServiceImpl } from '@connectrpc/connect';
 import { clientModelsOf } from '@gateway/presentation';
 import { matchesAnyPattern } from '@gateway/presentation/model-pattern';
@@ -8,6 +8,7 @@ import type { Model } from '@gateway/proto/pool/v1/model_pb.js';
 import { personOf } from '../access/caller.ts';
 import type { AdminParts } from '../parts.ts';
 import { peerCall } from '../peer-calls.ts';
+import { readableJson } from '../readable-json.ts';
 import { overviewOf } from './pool-service.ts';
 import { groupsOf } from './token-listings.ts';
 
@@ -25,13 +26,13 @@ export function myTokenService(parts: AdminParts): ServiceImpl<typeof MyTokenSer
         people.listPersonTokens({ personId }, peerCall(context.signal)),
         suggestedModels(parts, groupId, context.signal),
       ]);
-      return { tokens: tokens, rules, models };
+      return { tokens, rules, models };
     },
 
-    async issueMyToken({ label, expiresAt }, context) {
+    async issueMyToken({ label, expiresAtMs }, context) {
       const { personId } = personOf(context);
       return await audit.change(context, { action: 'my_token.issue', subject: label }, async () => {
-        const request = { personId, label, expiresAt };
+        const request = { personId, label, expiresAtMs };
         const { token, tokenText } = await people.issuePersonToken(request, peerCall(context.signal));
         return { answer: { token, tokenText }, subject: token?.tokenId ?? '', after: shown(token) };
       });
@@ -82,5 +83,5 @@ function mayUse(rules: AccessRules | undefined, { id, servedBy }: Model): boolea
 
 /** The token in the audit log. It contains no secret. */
 function shown(token: Token | undefined): JsonObject | undefined {
-  return token && (toJson(TokenSchema, token) as JsonObject);
+  return token && readableJson(TokenSchema, token);
 }

@@ -1,5 +1,4 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect';
 import { type OperatorSchema, type OperatorService, Role } from '@gateway/proto/admin/v1/operator_service_pb.js';
 import { createTokenText } from '@gateway/tokens';
@@ -48,7 +47,7 @@ export function operatorService(
       const change = { action, subject: known.name, before: toAudited(known) };
       return await audit.change(context, change, async () => {
         const operator = made(
-          await operators.update(operatorId, { role: roleName, disabled }, Number(expectedRevision)),
+          await operators.update(operatorId, { role: roleName, disabled }, expectedRevision),
           known.name,
         );
         return { answer: { operator: toOperatorMessage(operator) }, after: toAudited(operator) };
@@ -59,7 +58,7 @@ export function operatorService(
       const known = await operatorOf(operatorId);
       const token = createTokenText('operator');
       return await audit.change(context, { action: 'operator.rotate', subject: known.name }, async () => {
-        const operator = made(await operators.rotate(operatorId, token, Number(expectedRevision)), known.name);
+        const operator = made(await operators.rotate(operatorId, token, expectedRevision), known.name);
         return { answer: { operator: toOperatorMessage(operator), token } };
       });
     },
@@ -79,10 +78,10 @@ export function toOperatorMessage(operator: Operator): MessageInitShape<typeof O
     name: operator.name,
     role: rolesByName[operator.role],
     oidcSubject: operator.oidc_subject ?? '',
-    createdAt: timestampFromMs(operator.created_at_ms),
-    lastSeenAt: last_seen_at_ms === null ? undefined : timestampFromMs(last_seen_at_ms),
-    disabledAt: disabled_at_ms === null ? undefined : timestampFromMs(disabled_at_ms),
-    revision: BigInt(operator.revision),
+    createdAtMs: operator.created_at_ms,
+    lastSeenAtMs: last_seen_at_ms ?? undefined,
+    disabledAtMs: disabled_at_ms ?? undefined,
+    revision: operator.revision,
   };
 }
 

@@ -1,5 +1,4 @@
 import { create, equals } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { ServiceImpl } from '@connectrpc/connect';
 import { type PoolOverview, PoolOverviewSchema, type PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
 import { epochMs, sleep } from '@gateway/time';
@@ -17,7 +16,7 @@ export function poolService(parts: AdminParts): ServiceImpl<typeof PoolService> 
         overviewOf(parts, pool, signal),
         peers.broker.listModels({}, peerCall(signal)),
       ]);
-      return { overview: { ...overview, at: timestampFromMs(epochMs()) }, models };
+      return { overview: { ...overview, atMs: epochMs() }, models };
     },
 
     async *watchPools({ pool }, { signal }) {
@@ -25,7 +24,7 @@ export function poolService(parts: AdminParts): ServiceImpl<typeof PoolService> 
       while (!signal.aborted) {
         const overview = await overviewOf(parts, pool, signal);
         if (shown === undefined || !equals(PoolOverviewSchema, shown, overview)) {
-          yield { overview: { ...overview, at: timestampFromMs(epochMs()) } };
+          yield { overview: { ...overview, atMs: epochMs() } };
           shown = overview;
         }
         await sleep(everyMs, { signal }).catch(() => undefined);

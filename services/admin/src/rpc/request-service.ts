@@ -25,10 +25,10 @@ export function requestService({ peers }: AdminParts): ServiceImpl<typeof Reques
     async getRequest({ requestId: text }, context) {
       const requestId = await meantRequest(peers, text.trim(), context);
       const found = await usageReport.findRequest({ requestId }, peerCall(context.signal));
-      const { log, loggedAt, request: recorded } = found;
+      const { log, loggedAtMs, request: recorded } = found;
       if (log === undefined && recorded === undefined) throw notFound(`request ${requestId} in the log or the ledger`);
       const [request] = log === undefined ? [] : await requestListings(names, [log], context.signal);
-      return { request, recorded, loggedAt };
+      return { request, recorded, loggedAtMs };
     },
 
     async *watchRequests({ search: given, token, mostAtOnce }, { signal }) {

@@ -1,5 +1,4 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect';
 import type { SessionSchema, SessionService } from '@gateway/proto/admin/v1/session_service_pb.js';
 import { type Caller, callerOf, connectionKey, sessionKey } from '../access/caller.ts';
@@ -52,7 +51,7 @@ export function sessionService({
     caller: Caller,
     session: StoredSession | undefined,
   ): Promise<MessageInitShape<typeof SessionSchema>> {
-    const ends = session && { csrfToken: session.csrf_token, expiresAt: timestampFromMs(session.expires_at_ms) };
+    const ends = session && { csrfToken: session.csrf_token, expiresAtMs: session.expires_at_ms };
     if (caller.kind === 'token') {
       // The operators' note is not for the token's holder.
       return { holder: { case: 'token', value: { ...caller.token, note: '' } }, ...ends };

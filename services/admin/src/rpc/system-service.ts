@@ -25,6 +25,5 @@ export function systemService(figures: FigureReader): ServiceImpl<typeof SystemS
 
 /** The points since the last one that was sent, including that one: it may have changed. */
 function newPoints(points: readonly OverviewPoint[], last: OverviewPoint | undefined): OverviewPoint[] {
-  const since = last?.at?.seconds ?? 0n;
-  return points.filter(({ at }) => (at?.seconds ?? 0n) >= since);
+  return points.filter(({ atMs }) => atMs >= (last?.atMs ?? 0));
 }

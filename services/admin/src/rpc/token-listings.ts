@@ -52,7 +52,7 @@ export async function tokensAtLimit({ peers }: AdminParts, tokens: readonly Toke
   await askForEach(tokens, async (token) => {
     const { requests, tokens: day, concurrency } = (await limitsOf(peers, token, signal)) ?? {};
     const isFull = concurrency !== undefined && concurrency.running >= concurrency.limit;
-    if (requests?.remaining === 0 || day?.remaining === 0n || isFull) isAtLimit.add(token.tokenId);
+    if (requests?.remaining === 0 || day?.remaining === 0 || isFull) isAtLimit.add(token.tokenId);
   });
   return tokens.filter(({ tokenId }) => isAtLimit.has(tokenId));
 }
@@ -110,14 +110,14 @@ export async function tokensOn(
   { usageReport }: AdminPeers,
   of: { readonly tokenId: string } | { readonly groupId: string },
   signal: AbortSignal,
-): Promise<bigint[]> {
+): Promise<number[]> {
   const period = { firstDay: days.at(0) ?? '', lastDay: days.at(-1) ?? '', ...of, grouping: UsageGrouping.DAY };
-  const used = new Map<string, bigint>();
+  const used = new Map<string, number>();
   const pages = pagesOf((pageToken) => usageReport.reportUsage({ ...period, pageToken }, peerCall(signal)));
   for await (const { rows } of pages) {
     for (const { localDay, totals } of rows) {
-      used.set(localDay, (totals?.inputTokens ?? 0n) + (totals?.outputTokens ?? 0n));
+      used.set(localDay, (totals?.inputTokens ?? 0) + (totals?.outputTokens ?? 0));
     }
   }
-  return days.map((day) => used.get(day) ?? 0n);
+  return days.map((day) => used.get(day) ?? 0);
 }

@@ -1,5 +1,4 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { Code } from '@connectrpc/connect';
 import { TokenService } from '@gateway/proto/admin/v1/token_service_pb.js';
 import { IdentityService, TokenKind, TokenSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
@@ -11,7 +10,7 @@ import { tokenService } from './token-service.ts';
 
 const ci = token({ tokenId: 'aaa1', label: 'ci', limits: { requestsPerMinute: 60 } });
 const me = token({ tokenId: 'aab2', label: 'me', kind: TokenKind.PERSONAL });
-const oldCi = token({ tokenId: 'bbb3', label: 'ci', revokedAt: timestampFromMs(startMs) });
+const oldCi = token({ tokenId: 'bbb3', label: 'ci', revokedAtMs: startMs });
 
 describe('listing tokens', () => {
   it('shows the state of their limits and their usage on each of 14 days, today last', async () => {
@@ -20,7 +19,7 @@ describe('listing tokens', () => {
     expect(tokens.map(({ token }) => token?.label)).toEqual(['ci', 'me']);
     expect(tokens[0]?.limits?.requests?.remaining).toBe(59);
     expect(tokens[1]?.limits).toBeUndefined();
-    expect(tokens[0]?.tokensByDay).toEqual([0n, 0n, 0n, 0n, 0n, 0n, 0n, 0n, 0n, 0n, 0n, 0n, 7n, 11n]);
+    expect(tokens[0]?.tokensByDay).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7, 11]);
   });
 
   it("leaves out values that the limiter and the ledger can't return", async () => {
@@ -90,9 +89,9 @@ describe('one token', () => {
 describe('changing tokens', () => {
   it('reports every problem at its field, and nothing reaches identity or the audit log', async () => {
     const { client, audited } = await worldOf([ci, me]);
-    const limits = { requestsPerMinute: 1, tokensPerDay: -1n };
-    const wrong = { label: '', note: '\u0000', expiresAt: timestampFromMs(startMs), limits };
-    const fields = ['expiresAt', 'label', 'limits.tokensPerDay', 'note'];
+    const limits = { requestsPerMinute: 1, tokensPerDay: -1 };
+    const wrong = { label: '', note: '\u0000', expiresAtMs: startMs, limits };
+    const fields = ['expiresAtMs', 'label', 'limits.tokensPerDay', 'note'];
     const issued = await fieldsOf(client.issueToken({ ...wrong, kind: TokenKind.SERVICE }));
     expect(Object.keys(issued).toSorted()).toEqual(fields);
     expect(issued.label).toBe('Must be 1 to 100 characters, not 0.');
@@ -101,7 +100,7 @@ describe('changing tokens', () => {
     expect(Object.keys(await fieldsOf(client.updateToken({ ...wrong, tokenId: 'aaa1' }))).toSorted()).toEqual(fields);
     const limited = client.updateToken({ tokenId: 'aab2', limits: { requestsPerMinute: 1 } });
     expect(Object.keys(await fieldsOf(limited))).toEqual(['limits']);
-    const both = { tokenId: 'aaa1', expiresAt: timestampFromMs(startMs + 1), clearExpiry: true };
+    const both = { tokenId: 'aaa1', expiresAtMs: startMs + 1, clearExpiry: true };
     expect(Object.keys(await fieldsOf(client.updateToken(both)))).toEqual(['clearExpiry']);
     const long = client.rotateToken({ tokenId: 'aaa1', keepOldSeconds: 2_592_001 });
     expect(Object.keys(await fieldsOf(long))).toEqual(['keepOldSeconds']);
@@ -111,7 +110,7 @@ describe('changing tokens', () => {
 
   it('is audited with the state before and after, and without the text', async () => {
     const { client, audited, time } = await worldOf([ci]);
-    const issued = await client.issueToken({ kind: TokenKind.SERVICE, label: 'new', limits: { tokensPerDay: 5n } });
+    const issued = await client.issueToken({ kind: TokenKind.SERVICE, label: 'new', limits: { tokensPerDay: 5 } });
     expect(issued.tokenText).toBe('gw_s_canary');
     time.advanceMs(1);
     await client.updateToken({ tokenId: 'aaa1', label: 'nightly' });
@@ -121,12 +120,12 @@ describe('changing tokens', () => {
     await client.revokeToken({ tokenId: 'aaa1' });
     time.advanceMs(1);
     const again = await client.revokeToken({ tokenId: 'aaa1' });
-    expect(again.token?.revokedAt).toBeDefined();
+    expect(again.token?.revokedAtMs).toBeDefined();
     const entries = await audited();
     expect(entries).toMatchObject([
-      { action: 'token.issue', subject: 'new1', after: { label: 'new', limits: { tokensPerDay: '5' } } },
+      { action: 'token.issue', subject: 'new1', after: { label: 'new', limits: { tokensPerDay: 5 } } },
       { action: 'token.update', subject: 'aaa1', before: { label: 'ci' }, after: { label: 'nightly' } },
-      { action: 'token.rotate', before: { revision: '2' }, after: { revision: '3', keepOldSeconds: 60 } },
+      { action: 'token.rotate', before: { revision: 2 }, after: { revision: 3, keepOldSeconds: 60 } },
       { action: 'token.revoke', after: { revokedAt: '2026-11-23T10:00:00.003Z' } },
     ]);
     expect(entries.every(({ actor, outcome }) => actor === 'ada' && outcome === 'done')).toBe(true);
@@ -134,11 +133,7 @@ describe('changing tokens', () => {
   });
 
   it('says whether another valid token has the label of a new one', async () => {
-    const { client } = await worldOf([
-      ci,
-      me,
-      token({ tokenId: 'ccc4', label: 'nightly', revokedAt: timestampFromMs(1) }),
-    ]);
+    const { client } = await worldOf([ci, me, token({ tokenId: 'ccc4', label: 'nightly', revokedAtMs: 1 })]);
     const isInUse = async (label: string) => (await client.issueToken({ kind: TokenKind.SERVICE, label })).labelIsInUse;
     expect(await isInUse('ci')).toBe(true);
     expect(await isInUse(' ci ')).toBe(true);
@@ -148,17 +143,17 @@ describe('changing tokens', () => {
 
   it('is refused if another operator changed the token meanwhile, unless any revision will do', async () => {
     const { client, audited } = await worldOf([ci]);
-    await client.updateToken({ tokenId: 'aaa1', label: 'first', expectedRevision: 1n });
-    const second = client.updateToken({ tokenId: 'aaa1', label: 'second', expectedRevision: 1n });
+    await client.updateToken({ tokenId: 'aaa1', label: 'first', expectedRevision: 1 });
+    const second = client.updateToken({ tokenId: 'aaa1', label: 'second', expectedRevision: 1 });
     await expect(second).rejects.toMatchObject({ code: Code.Aborted });
     const third = await client.updateToken({ tokenId: 'aaa1', label: 'third' });
-    expect(third.token).toMatchObject({ label: 'third', revision: 3n });
+    expect(third.token).toMatchObject({ label: 'third', revision: 3 });
     expect((await audited()).map(({ outcome }) => outcome).toSorted()).toEqual(['done', 'done', 'failed']);
   });
 
   it('is detected if two rotate one token at once: the second one fails', async () => {
     const { client, audited } = await worldOf([ci]);
-    const rotate = () => client.rotateToken({ tokenId: 'aaa1', expectedRevision: 1n });
+    const rotate = () => client.rotateToken({ tokenId: 'aaa1', expectedRevision: 1 });
     expect((await rotate()).tokenText).toBe('gw_s_canary');
     await expect(rotate()).rejects.toMatchObject({ code: Code.Aborted });
     expect((await audited()).map(({ outcome }) => outcome).toSorted()).toEqual(['done', 'failed']);
@@ -168,7 +163,7 @@ describe('changing tokens', () => {
 });
 
 function token(fields: MessageInitShape<typeof TokenSchema>) {
-  return create(TokenSchema, { kind: TokenKind.SERVICE, revision: 1n, ...fields });
+  return create(TokenSchema, { kind: TokenKind.SERVICE, revision: 1, ...fields });
 }
 
 /** An identity service with these tokens, a limiter and a ledger. */
@@ -176,7 +171,7 @@ async function worldOf(tokens: readonly ReturnType<typeof token>[], { isAway = f
   const stored = new Map(tokens.map((each) => [each.tokenId, each]));
   const change = (tokenId: string, fields: object) => {
     const before = stored.get(tokenId) ?? expect.fail();
-    const after = create(TokenSchema, { ...before, ...fields, revision: before.revision + 1n });
+    const after = create(TokenSchema, { ...before, ...fields, revision: before.revision + 1 });
     stored.set(tokenId, after);
     return after;
   };
@@ -199,10 +194,10 @@ async function worldOf(tokens: readonly ReturnType<typeof token>[], { isAway = f
     },
     rotate: ({ tokenId, expectedRevision }) => {
       const now = stored.get(tokenId) ?? expect.fail();
-      if (expectedRevision !== 0n && now.revision !== expectedRevision) return { token: now, conflict: true };
+      if (expectedRevision !== 0 && now.revision !== expectedRevision) return { token: now, conflict: true };
       return { token: change(tokenId, {}), tokenText: 'gw_s_canary' };
     },
-    revoke: ({ tokenId }) => ({ token: change(tokenId, { revokedAt: timestampFromMs(startMs + 3) }) }),
+    revoke: ({ tokenId }) => ({ token: change(tokenId, { revokedAtMs: startMs + 3 }) }),
   });
   let [now, most] = [0, 0];
   const limiter = peer(LimiterService, {
@@ -224,11 +219,11 @@ async function worldOf(tokens: readonly ReturnType<typeof token>[], { isAway = f
       // Two pages with a day each.
       if (pageToken === '') {
         return {
-          rows: [{ localDay: '2026-11-22', totals: { inputTokens: 4n, outputTokens: 3n } }],
+          rows: [{ localDay: '2026-11-22', totals: { inputTokens: 4, outputTokens: 3 } }],
           nextPageToken: 'p',
         };
       }
-      return { rows: [{ localDay: '2026-11-23', totals: { inputTokens: 11n } }] };
+      return { rows: [{ localDay: '2026-11-23', totals: { inputTokens: 11 } }] };
     },
   });
   const world = await rpcWorld(TokenService, tokenService, { identity, limiter, usageReport });

@@ -1,5 +1,4 @@
-import { type JsonObject, toJson } from '@bufbuild/protobuf';
-import { timestampMs } from '@bufbuild/protobuf/wkt';
+import type { JsonObject } from '@bufbuild/protobuf';
 import { Code, ConnectError, type HandlerContext, type ServiceImpl } from '@connectrpc/connect';
 import type { IssueTokenRequest, TokenService, UpdateTokenRequest } from '@gateway/proto/admin/v1/token_service_pb.js';
 import { type Token, TokenKind, TokenSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
@@ -7,6 +6,7 @@ import { epochMs } from '@gateway/time';
 import { detailProblems, type GivenDetails, maxKeepOldSeconds } from '@gateway/tokens';
 import type { AdminParts } from '../parts.ts';
 import { pagesOf, peerCall } from '../peer-calls.ts';
+import { readableJson } from '../readable-json.ts';
 import { changedMeanwhile, checkSentences, type FieldProblems, invalidFields, notFound } from './problems.ts';
 import { tokenListings, tokensAtLimit } from './token-listings.ts';
 
@@ -65,7 +65,7 @@ export function tokenService(parts: AdminParts): ServiceImpl<typeof TokenService
           const expectedRevision = request.expectedRevision || before.revision;
           const { token, conflict } = await identity.update({ ...change, expectedRevision }, peerCall(context.signal));
           if (!conflict) return { answer: { token }, before: shown(before), after: shown(token) };
-          if (request.expectedRevision !== 0n) throw changedMeanwhile('The token');
+          if (request.expectedRevision !== 0) throw changedMeanwhile('The token');
         }
       });
     },
@@ -84,7 +84,7 @@ export function tokenService(parts: AdminParts): ServiceImpl<typeof TokenService
     async revokeToken({ tokenId }, context) {
       const current = await tokenById(parts, tokenId, context);
       // Nothing changes, so that the audit log gets no second entry.
-      if (current.revokedAt !== undefined) return { token: current };
+      if (current.revokedAtMs !== undefined) return { token: current };
       const before = shown(current);
       return await audit.change(context, { action: 'token.revoke', subject: tokenId, before }, async () => {
         const { token } = await identity.revoke({ tokenId }, peerCall(context.signal));
@@ -135,8 +135,8 @@ function tokensWith({ peers }: AdminParts, search: string, { signal }: HandlerCo
   return pagesOf((pageToken) => peers.identity.list({ ...asked, pageToken }, peerCall(signal)));
 }
 
-function hasEnded({ revokedAt, expiresAt }: Token, nowMs: number): boolean {
-  return revokedAt !== undefined || (expiresAt !== undefined && timestampMs(expiresAt) <= nowMs);
+function hasEnded({ revokedAtMs, expiresAtMs }: Token, nowMs: number): boolean {
+  return revokedAtMs !== undefined || (expiresAtMs !== undefined && expiresAtMs <= nowMs);
 }
 
 async function tokenById({ peers }: AdminParts, tokenId: string, context: HandlerContext): Promise<Token> {
@@ -147,27 +147,24 @@ async function tokenById({ peers }: AdminParts, tokenId: string, context: Handle
   return token;
 }
 
-type Details = Pick<IssueTokenRequest, 'limits' | 'expiresAt' | 'access'> &
+type Details = Pick<IssueTokenRequest, 'limits' | 'expiresAtMs' | 'access'> &
   Partial<Pick<UpdateTokenRequest, 'label' | 'note' | 'clearExpiry'>>;
 
 function check(
-  { label, note, limits, access, expiresAt, clearExpiry }: Details,
+  { label, note, limits, access, expiresAtMs, clearExpiry }: Details,
   kind: GivenDetails['kind'],
   nowMs: number,
 ) {
   const { requestsPerMinute, tokensPerDay, concurrentRequests } = limits ?? {};
   const given: GivenDetails = {
-    ...{ kind, label, note, access, expiresAtMs: expiresAt && timestampMs(expiresAt) },
-    limits: {
-      ...{ requestsPerMinute, concurrentRequests },
-      tokensPerDay: tokensPerDay === undefined ? undefined : Number(tokensPerDay),
-    },
+    ...{ kind, label, note, access, expiresAtMs },
+    limits: { requestsPerMinute, tokensPerDay, concurrentRequests },
   };
   const problems: FieldProblems = {
     ...detailProblems(given, nowMs),
     ...(limits?.budget === undefined ? {} : { 'limits.budget': 'must be absent: budgets belong to groups.' }),
     ...(kind === undefined ? { kind: 'must be service or personal.' } : {}),
-    ...(clearExpiry && expiresAt !== undefined ? { clearExpiry: 'must not be set together with an end.' } : {}),
+    ...(clearExpiry && expiresAtMs !== undefined ? { clearExpiry: 'must not be set together with an end.' } : {}),
   };
   checkSentences(problems);
 }
@@ -179,5 +176,5 @@ function kindOf(kind: TokenKind): GivenDetails['kind'] {
 
 /** The token in the audit log. It contains no secret. */
 function shown(token: Token | undefined): JsonObject | undefined {
-  return token && (toJson(TokenSchema, token) as JsonObject);
+  return token && readableJson(TokenSchema, token);
 }

@@ -34,17 +34,17 @@ beforeEach(() => {
 });
 
 const operator: Caller = { kind: 'operator', operatorId: 'o', name: 'ann', role: Role.OPERATOR, address: '' };
-const totals = (inputTokens: bigint) => ({
-  requests: 1n,
+const totals = (inputTokens: number) => ({
+  requests: 1,
   inputTokens,
-  cachedTokens: 0n,
-  cacheWrite5mTokens: 0n,
-  cacheWrite1hTokens: 0n,
-  outputTokens: 0n,
+  cachedTokens: 0,
+  cacheWrite5mTokens: 0,
+  cacheWrite1hTokens: 0,
+  outputTokens: 0,
 });
 const file = {
   currency: 'EUR',
-  prices: [{ model: 'gpt-*', inputMicros: 2_000_000n, cachedInputMicros: 0n, outputMicros: 0n }],
+  prices: [{ model: 'gpt-*', inputMicros: 2_000_000, cachedInputMicros: 0, outputMicros: 0 }],
 };
 const november = { firstDay: '2026-11-11', lastDay: '2026-11-20' };
 
@@ -91,22 +91,22 @@ function reportOf(rows: (request: ReportUsageRequest) => MessageInitShape<typeof
 describe('a report of usage', () => {
   it('has a row for each key, with the cost of all its models, and the labels of tokens', async () => {
     const { report, asked } = reportOf(() => [
-      { tokenId: 'a', provider: 'p', model: 'gpt-5.5', totals: totals(1_000_000n) },
-      { tokenId: 'a', provider: 'p', model: 'other', totals: totals(5n) },
-      { tokenId: 'b', provider: 'p', model: 'gpt-5.5', totals: totals(250_000n) },
+      { tokenId: 'a', provider: 'p', model: 'gpt-5.5', totals: totals(1_000_000) },
+      { tokenId: 'a', provider: 'p', model: 'other', totals: totals(5) },
+      { tokenId: 'b', provider: 'p', model: 'gpt-5.5', totals: totals(250_000) },
     ]);
     const world = await setUp({ report, tokens: [{ tokenId: 'a', label: 'ci' }] });
     const query = { grouping: UsageGrouping.TOKEN, model: 'm', accountId: 'pool/a', pageToken: 'next' };
     expect(await world.report(query)).toEqual({
       rows: [
         {
-          usage: { tokenId: 'a', totals: { ...totals(1_000_005n), requests: 2n } },
-          cost: { micros: 2_000_000n, unpricedTokens: 5n, unpricedCalls: 0n, computedAfterwardsMicros: 2_000_000n },
+          usage: { tokenId: 'a', totals: { ...totals(1_000_005), requests: 2 } },
+          cost: { micros: 2_000_000, unpricedTokens: 5, unpricedCalls: 0, computedAfterwardsMicros: 2_000_000 },
           tokenLabel: 'ci',
         },
         {
-          usage: { tokenId: 'b', totals: totals(250_000n) },
-          cost: { micros: 500_000n, unpricedTokens: 0n, unpricedCalls: 0n, computedAfterwardsMicros: 500_000n },
+          usage: { tokenId: 'b', totals: totals(250_000) },
+          cost: { micros: 500_000, unpricedTokens: 0, unpricedCalls: 0, computedAfterwardsMicros: 500_000 },
           tokenLabel: '',
         },
       ],
@@ -118,15 +118,15 @@ describe('a report of usage', () => {
 
   it('by two groupings has a row for each pair, also in the days before', async () => {
     const { report, asked } = reportOf(({ firstDay }) => [
-      { localDay: firstDay, tokenId: 'a', provider: 'p', model: 'gpt-5.5', totals: totals(2n) },
-      { localDay: firstDay, tokenId: 'a', provider: 'p', model: 'other', totals: totals(3n) },
+      { localDay: firstDay, tokenId: 'a', provider: 'p', model: 'gpt-5.5', totals: totals(2) },
+      { localDay: firstDay, tokenId: 'a', provider: 'p', model: 'other', totals: totals(3) },
     ]);
     const world = await setUp({ report, tokens: [{ tokenId: 'a', label: 'ci' }] });
     const pair = { grouping: UsageGrouping.TOKEN, thenBy: UsageGrouping.MODEL };
     const { rows } = await world.report({ ...pair, compare: true });
     expect(rows).toMatchObject([
-      { usage: { tokenId: 'a', model: 'gpt-5.5', totals: totals(2n) }, tokenLabel: 'ci', before: totals(2n) },
-      { usage: { tokenId: 'a', model: 'other', totals: totals(3n) }, tokenLabel: 'ci', before: totals(3n) },
+      { usage: { tokenId: 'a', model: 'gpt-5.5', totals: totals(2) }, tokenLabel: 'ci', before: totals(2) },
+      { usage: { tokenId: 'a', model: 'other', totals: totals(3) }, tokenLabel: 'ci', before: totals(3) },
     ]);
     expect(asked).toMatchObject([pair, pair]);
     const apart = { grouping: UsageGrouping.ACCOUNT, thenBy: UsageGrouping.GROUP };
@@ -146,16 +146,16 @@ describe('a report of usage', () => {
   ])('by %s has the same rows of the same number of days before', async (_by, grouping, key, before, firstDay) => {
     const { report, asked } = reportOf((request) => {
       const ofModel = { provider: 'p', model: 'gpt-5.5' };
-      if (request.firstDay !== november.firstDay) return [{ ...ofModel, ...before, totals: totals(1_000_000n) }];
-      return [{ ...ofModel, ...key, totals: totals(3_000_000n) }];
+      if (request.firstDay !== november.firstDay) return [{ ...ofModel, ...before, totals: totals(1_000_000) }];
+      return [{ ...ofModel, ...key, totals: totals(3_000_000) }];
     });
     const { rows } = await (await setUp({ report })).report({ grouping, compare: true });
     expect(rows).toMatchObject([
       {
-        usage: { ...key, totals: totals(3_000_000n) },
-        cost: { micros: 6_000_000n },
-        before: totals(1_000_000n),
-        costBefore: { micros: 2_000_000n },
+        usage: { ...key, totals: totals(3_000_000) },
+        cost: { micros: 6_000_000 },
+        before: totals(1_000_000),
+        costBefore: { micros: 2_000_000 },
       },
     ]);
     expect(asked.map((request) => request.firstDay)).toEqual([november.firstDay, firstDay]);
@@ -163,39 +163,39 @@ describe('a report of usage', () => {
 
   it('has no earlier values if there were none, and no cost without prices', async () => {
     const { report } = reportOf(({ firstDay }) =>
-      firstDay === november.firstDay ? [{ accountId: 'p/a', totals: totals(1n) }] : [],
+      firstDay === november.firstDay ? [{ accountId: 'p/a', totals: totals(1) }] : [],
     );
     const world = await setUp({ report, file: {} });
     const { rows, currency } = await world.report({ grouping: UsageGrouping.ACCOUNT, compare: true });
-    expect(rows).toEqual([{ usage: { accountId: 'p/a', totals: totals(1n) }, cost: undefined, tokenLabel: '' }]);
+    expect(rows).toEqual([{ usage: { accountId: 'p/a', totals: totals(1) }, cost: undefined, tokenLabel: '' }]);
     expect(currency).toBe('');
   });
 
   it('has the cost that the ledger keeps, and computes the rest at the prices of today', async () => {
-    const counts = { inputTokens: 1_000n, cachedTokens: 400n, cacheWrite1hTokens: 100n, outputTokens: 10n };
+    const counts = { inputTokens: 1_000, cachedTokens: 400, cacheWrite1hTokens: 100, outputTokens: 10 };
     const { report } = reportOf(() => [
-      { groupId: 'g', model: 'gpt-5.5', totals: { ...counts, costMicros: 77n, costed: { ...counts } } },
-      { groupId: 'g', model: 'gone', totals: { ...counts, costMicros: 5n, costed: { ...counts } } },
+      { groupId: 'g', model: 'gpt-5.5', totals: { ...counts, costMicros: 77, costed: { ...counts } } },
+      { groupId: 'g', model: 'gone', totals: { ...counts, costMicros: 5, costed: { ...counts } } },
       {
         groupId: 'g',
         model: 'gpt-6',
-        totals: { ...counts, inputTokens: 3_000n, costMicros: 100n, costed: { ...counts } },
+        totals: { ...counts, inputTokens: 3_000, costMicros: 100, costed: { ...counts } },
       },
-      { groupId: 'g', model: 'unpriced', totals: { inputTokens: 9n } },
+      { groupId: 'g', model: 'unpriced', totals: { inputTokens: 9 } },
       // Served in a way that had no price: today's plain price is not its price.
       {
         ...{ groupId: 'g', model: 'gpt-6' },
-        totals: { ...counts, costed: { ...counts }, unpricedTokens: 1_010n, unpricedCalls: 3n },
+        totals: { ...counts, costed: { ...counts }, unpricedTokens: 1_010, unpricedCalls: 3 },
       },
     ]);
     const { rows } = await (await setUp({ report })).report({ grouping: UsageGrouping.GROUP });
     expect(rows).toMatchObject([
       {
-        usage: { groupId: 'g', totals: { cachedTokens: 1_600n, cacheWrite1hTokens: 400n } },
+        usage: { groupId: 'g', totals: { cachedTokens: 1_600, cacheWrite1hTokens: 400 } },
         groupName: 'Research',
         cost: {
-          ...{ micros: 77n + 5n + 100n + 4_000n, computedAfterwardsMicros: 4_000n },
-          ...{ unpricedTokens: 9n + 1_010n, unpricedCalls: 3n },
+          ...{ micros: 77 + 5 + 100 + 4_000, computedAfterwardsMicros: 4_000 },
+          ...{ unpricedTokens: 9 + 1_010, unpricedCalls: 3 },
         },
       },
     ]);
@@ -224,13 +224,11 @@ describe('usage of the own token', () => {
     limits: { requestsPerMinute: 60 },
   });
   const usageQuery = clientOf(UsageQueryService, {
-    getUsage: ({ tokenId }) => ({ today: { totals: totals(tokenId === 't' ? 7n : 0n) }, lastSevenDays: {} }),
+    getUsage: ({ tokenId }) => ({ today: { totals: totals(tokenId === 't' ? 7 : 0) }, lastSevenDays: {} }),
   });
 
   it('is its days with their costs, its limits as they are now, and nothing that is for operators', async () => {
-    const { report, asked } = reportOf(() => [
-      { localDay: '2026-11-20', model: 'gpt-5.5', totals: totals(1_000_000n) },
-    ]);
+    const { report, asked } = reportOf(() => [{ localDay: '2026-11-20', model: 'gpt-5.5', totals: totals(1_000_000) }]);
     const limiter = clientOf(LimiterService, {
       peek: ({ key, limits }) => ({ status: { localDay: `${key} ${limits?.requestsPerMinute}` } }),
     });
@@ -245,8 +243,8 @@ describe('usage of the own token', () => {
     expect(answer).toMatchObject({
       token: { tokenId: 't', note: '' },
       limits: { localDay: 'token:t 9' },
-      today: { totals: totals(7n) },
-      days: [{ usage: { localDay: '2026-11-20' }, cost: { micros: 2_000_000n } }],
+      today: { totals: totals(7) },
+      days: [{ usage: { localDay: '2026-11-20' }, cost: { micros: 2_000_000 } }],
       currency: 'EUR',
     });
     expect(asked).toMatchObject([{ tokenId: 't', firstDay: '2026-10-22', lastDay: '2026-11-20' }]);
@@ -305,11 +303,11 @@ describe('the care of the ledger', () => {
   const limiterOperator = clientOf(LimiterOperatorService, {
     reconcileDay: ({ key, groupKey, localDay }) => {
       if (localDay === '2026-11-19') throw new GatewayError('invalid_request', 'local_day must be today.');
-      const counters: Record<string, bigint | undefined> = {
-        ...{ 'token:right ': 10n, 'token:wrong ': 7n, 'token:member group:g1': 8n, 'group:g1 ': 9n, 'group:g2 ': 10n },
+      const counters: Record<string, number | undefined> = {
+        ...{ 'token:right ': 10, 'token:wrong ': 7, 'token:member group:g1': 8, 'group:g1 ': 9, 'group:g2 ': 10 },
       };
       const usedTokensBefore = counters[`${key} ${groupKey}`];
-      return { usedTokensAfter: 10n, ...(usedTokensBefore !== undefined && { usedTokensBefore }) };
+      return { usedTokensAfter: 10, ...(usedTokensBefore !== undefined && { usedTokensBefore }) };
     },
   });
   const tokens = [
@@ -326,9 +324,9 @@ describe('the care of the ledger', () => {
     expect(await world.service.reconcileDay(request, world.context)).toMatchObject({
       ledger: { differenceCount: 2, repaired: true },
       counters: [
-        { tokenId: 'member', counterTokens: 8n, ledgerTokens: 10n },
-        { tokenId: 'wrong', counterTokens: 7n, ledgerTokens: 10n },
-        { groupId: 'g1', counterTokens: 9n, ledgerTokens: 10n },
+        { tokenId: 'member', counterTokens: 8, ledgerTokens: 10 },
+        { tokenId: 'wrong', counterTokens: 7, ledgerTokens: 10 },
+        { groupId: 'g1', counterTokens: 9, ledgerTokens: 10 },
       ],
     });
     expect(await world.audited()).toEqual([

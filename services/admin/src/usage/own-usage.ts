@@ -1,5 +1,4 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { GetMyUsageResponseSchema } from '@gateway/proto/admin/v1/usage_service_pb.js';
 import type { AccessRules, Token } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import type { Person } from '@gateway/proto/identity/v1/person_service_pb.js';
@@ -77,7 +76,7 @@ export async function usageOfPerson(
   const pages = await Array.fromAsync(usagePages({ peers, names }, query, signal));
   const rows = pages.flatMap((page) => page.rows);
   const since = (day: LocalDay) => ({
-    since: timestampFromMs(startOfLocalDayMs(day)),
+    sinceMs: startOfLocalDayMs(day),
     totals: totalOf(rows.flatMap(({ usage }) => ((usage.localDay ?? '') < day ? [] : [usage]))),
   });
   return {

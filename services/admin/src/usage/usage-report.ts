@@ -109,7 +109,7 @@ function costOf(uses: readonly UsageReportRow[], prices: PriceBook): ReportedCos
   const afterwards = prices.costOfSums(rest, localDayOf(epochMs()));
   if (afterwards === undefined) return undefined;
   const add = (name: 'costMicros' | 'unpricedTokens' | 'unpricedCalls') =>
-    uses.reduce((sum, { totals }) => sum + (totals?.[name] ?? 0n), 0n);
+    uses.reduce((sum, { totals }) => sum + (totals?.[name] ?? 0), 0);
   return {
     micros: add('costMicros') + afterwards.micros,
     unpricedTokens: add('unpricedTokens') + afterwards.unpricedTokens,
@@ -119,17 +119,17 @@ function costOf(uses: readonly UsageReportRow[], prices: PriceBook): ReportedCos
 }
 
 interface ReportedCost extends UseCost {
-  readonly unpricedCalls: bigint;
-  readonly computedAfterwardsMicros: bigint;
+  readonly unpricedCalls: number;
+  readonly computedAfterwardsMicros: number;
 }
 
 function withoutCosted({ costed, ...totals }: UsageTotals): PricedTokens {
   return {
-    inputTokens: totals.inputTokens - (costed?.inputTokens ?? 0n),
-    cachedTokens: totals.cachedTokens - (costed?.cachedTokens ?? 0n),
-    cacheWrite5mTokens: totals.cacheWrite5mTokens - (costed?.cacheWrite5mTokens ?? 0n),
-    cacheWrite1hTokens: totals.cacheWrite1hTokens - (costed?.cacheWrite1hTokens ?? 0n),
-    outputTokens: totals.outputTokens - (costed?.outputTokens ?? 0n),
+    inputTokens: totals.inputTokens - (costed?.inputTokens ?? 0),
+    cachedTokens: totals.cachedTokens - (costed?.cachedTokens ?? 0),
+    cacheWrite5mTokens: totals.cacheWrite5mTokens - (costed?.cacheWrite5mTokens ?? 0),
+    cacheWrite1hTokens: totals.cacheWrite1hTokens - (costed?.cacheWrite1hTokens ?? 0),
+    outputTokens: totals.outputTokens - (costed?.outputTokens ?? 0),
   };
 }
 
@@ -180,17 +180,17 @@ function keyBy(fields: readonly (keyof UsageKey)[]): (use: UsageReportRow) => Us
 export function totalOf(uses: readonly { readonly totals?: Readonly<typeof nothing> | undefined }[]) {
   const total = { ...nothing };
   for (const { totals } of uses) {
-    for (const count of counts) total[count] += totals?.[count] ?? 0n;
+    for (const count of counts) total[count] += totals?.[count] ?? 0;
   }
   return total;
 }
 
 const nothing = {
-  requests: 0n,
-  inputTokens: 0n,
-  cachedTokens: 0n,
-  cacheWrite5mTokens: 0n,
-  cacheWrite1hTokens: 0n,
-  outputTokens: 0n,
+  requests: 0,
+  inputTokens: 0,
+  cachedTokens: 0,
+  cacheWrite5mTokens: 0,
+  cacheWrite1hTokens: 0,
+  outputTokens: 0,
 };
 const counts = Object.keys(nothing) as (keyof typeof nothing)[];

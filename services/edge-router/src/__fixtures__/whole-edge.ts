@@ -111,7 +111,7 @@ export class WholeEdge implements AsyncDisposable {
     const token = create(TokenSchema, {
       tokenId: randomUUID(),
       kind: TokenKind.SERVICE,
-      limits: { requestsPerMinute: 100, tokensPerDay: 1_000_000n },
+      limits: { requestsPerMinute: 100, tokensPerDay: 1_000_000 },
     });
     const adapter = directClient(
       serviceRoute(AdapterService, {
@@ -126,7 +126,7 @@ export class WholeEdge implements AsyncDisposable {
         },
         countTokens: async () => {
           fail('countTokens');
-          return { inputTokens: 3n, result: succeeded };
+          return { inputTokens: 3, result: succeeded };
         },
         listModels: () => ({}),
         probeAccount: () => ({}),
@@ -242,7 +242,7 @@ const head = { status: 200, headers: { 'content-type': 'text/event-stream' } };
 
 /** An answer of three tokens. */
 export const streamed: readonly Frame[] = [
-  { sent: true, usage: { inputTokens: 5n, estimated: true } },
-  { head, body: Buffer.from('data: 1\n\n'), usage: { inputTokens: 7n, outputTokens: 1n } },
-  { body: Buffer.from('data: 2\n\n'), usage: { inputTokens: 7n, outputTokens: 3n }, result: succeeded },
+  { sent: true, usage: { inputTokens: 5, estimated: true } },
+  { head, body: Buffer.from('data: 1\n\n'), usage: { inputTokens: 7, outputTokens: 1 } },
+  { body: Buffer.from('data: 2\n\n'), usage: { inputTokens: 7, outputTokens: 3 }, result: succeeded },
 ];

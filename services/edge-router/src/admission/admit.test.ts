@@ -1,5 +1,4 @@
 import { create } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { Check, Decision } from '@gateway/limits';
 import { TokenKind, TokenSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { CostKind, LimitName, LimitStatusSchema, RefusalSchema } from '@gateway/proto/limiter/v1/limit_pb.js';
@@ -17,7 +16,7 @@ afterEach(() => time[Symbol.dispose]());
 const token = create(TokenSchema, {
   tokenId: 't',
   kind: TokenKind.SERVICE,
-  limits: { requestsPerMinute: 5, tokensPerDay: 0n },
+  limits: { requestsPerMinute: 5, tokensPerDay: 0 },
 });
 
 /**
@@ -43,7 +42,7 @@ describe('the admission of a request', () => {
       {
         key: 'token:t',
         requestId: 'r',
-        limits: { requestsPerMinute: 5, tokensPerDay: 0n },
+        limits: { requestsPerMinute: 5, tokensPerDay: 0 },
         costKind: CostKind.REQUEST_ONLY,
       },
     ]);
@@ -52,8 +51,8 @@ describe('the admission of a request', () => {
 
   it('has the refusal as an error, beside the headers', async () => {
     const status = create(LimitStatusSchema, { requests: { limit: 5, emptyAfterMs: 42_000 } });
-    const retryAt = timestampFromMs(noonMs + 1_000);
-    const refusal = create(RefusalSchema, { limit: LimitName.REQUESTS_PER_MINUTE, retryAt, retryAfterMs: 1_000 });
+    const retryAtMs = noonMs + 1_000;
+    const refusal = create(RefusalSchema, { limit: LimitName.REQUESTS_PER_MINUTE, retryAtMs, retryAfterMs: 1_000 });
     const { admission } = await admitAs({ status, refusal });
     expect(admission.headers).toMatchObject({ 'x-ratelimit-reset-requests': '42s' });
     expect(admission.refusal).toMatchObject({
@@ -68,13 +67,13 @@ describe('the admission of a request', () => {
     ['ahead of', -5_000],
     ['behind', 300_000],
   ])('is told by durations when the clock of the edge is %s the store’s', async (_, offMs) => {
-    const at = (afterMs: number) => timestampFromMs(noonMs + offMs + afterMs);
-    const resets = { limit: 5n, remaining: 0n, resetsAt: at(60_000), resetsAfterMs: 60_000 };
-    const requests = { limit: 5, emptyAt: at(42_000), emptyAfterMs: 42_000 };
+    const at = (afterMs: number) => noonMs + offMs + afterMs;
+    const resets = { limit: 5, remaining: 0, resetsAtMs: at(60_000), resetsAfterMs: 60_000 };
+    const requests = { limit: 5, emptyAtMs: at(42_000), emptyAfterMs: 42_000 };
     const status = create(LimitStatusSchema, { requests, tokens: resets });
     const refusal = create(RefusalSchema, {
       limit: LimitName.TOKENS_PER_DAY,
-      retryAt: at(60_000),
+      retryAtMs: at(60_000),
       retryAfterMs: 60_000,
     });
     const { admission } = await admitAs({ status, refusal });

@@ -1,4 +1,3 @@
-import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
 import type { LimitName as PublicLimitName } from '@gateway/errors';
 import { GatewayError } from '@gateway/errors';
 import type { Check, Decision, GroupedTerms, Reservation, RunningRequest, Settlement } from '@gateway/limits';
@@ -98,22 +97,22 @@ export function placesOf(requestId: string, { tokenId, limits, group }: Token): 
 }
 
 export function refusalError(
-  { limit, retryAt, retryAfterMs, budget }: Refusal,
+  { limit, retryAtMs, retryAfterMs, budget }: Refusal,
   call: CallTimes,
   { prices }: Currency,
 ): GatewayError {
   const [name, text] = refusals[limit];
-  const retryAtMs = shownInstant(retryAfterMs, retryAt, call);
+  const shownMs = shownInstant(retryAfterMs, retryAtMs, call);
   if (limit === LimitName.BUDGET && budget === undefined) {
     const unknown = "What the token's group has spent of its budget can't be read at the moment. Try again soon.";
-    return new GatewayError('rate_limit_exceeded', unknown, { limit: name, retryAfterMs, retryAtMs });
+    return new GatewayError('rate_limit_exceeded', unknown, { limit: name, retryAfterMs, retryAtMs: shownMs });
   }
   const message = budget === undefined ? text : `${text} ${budgetText(budget, prices.currency)}`;
-  return new GatewayError('rate_limit_exceeded', message, { limit: name, retryAfterMs, retryAtMs });
+  return new GatewayError('rate_limit_exceeded', message, { limit: name, retryAfterMs, retryAtMs: shownMs });
 }
 
 function budgetText({ amountMicros, spentMicros, reservedMicros }: BudgetStatus, currency: string): string {
-  const money = (micros: bigint) => moneyText(micros, currency).trim();
+  const money = (micros: number) => moneyText(micros, currency).trim();
   return `${money(spentMicros)} of ${money(amountMicros)} is spent, and running requests have reserved ${money(reservedMicros)}.`;
 }
 
@@ -172,7 +171,7 @@ export function rateLimitHeaders({ requests, tokens }: Partial<LimitStatus> = {}
 
 function headersOfLimit(
   kind: string,
-  { limit, remaining }: { readonly limit: number | bigint; readonly remaining: number | bigint },
+  { limit, remaining }: { readonly limit: number; readonly remaining: number },
   resetAfterMs: number,
 ) {
   return {
@@ -193,9 +192,8 @@ export interface CallTimes {
  * tells them. The limiter's own instant, such as midnight, is shown if the two clocks agree as far
  * as the call can tell.
  */
-export function shownInstant(afterMs: number, at: Timestamp | undefined, { askedAtMs, answeredAtMs }: CallTimes) {
-  const atMs = at === undefined ? 0 : timestampMs(at);
-  const isPossible = atMs >= askedAtMs + afterMs && atMs <= answeredAtMs + afterMs;
+export function shownInstant(afterMs: number, atMs: number | undefined, { askedAtMs, answeredAtMs }: CallTimes) {
+  const isPossible = atMs !== undefined && atMs >= askedAtMs + afterMs && atMs <= answeredAtMs + afterMs;
   return isPossible ? atMs : answeredAtMs + afterMs;
 }
 

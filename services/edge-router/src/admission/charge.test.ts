@@ -20,7 +20,7 @@ function setUp() {
       settle: (request) => {
         if (state.away) throw new RpcError('unavailable', 'away');
         settled.push(request);
-        return { usedTokens: 100n };
+        return { usedTokens: 100 };
       },
     }),
   );
@@ -46,7 +46,7 @@ describe('a charge to the day budget', () => {
     const { charger, settled } = setUp();
     await charger.charge(charge('r1'));
     expect(settled).toMatchObject([
-      { key: 'token:t', requestId: 'r1', localDay: '2026-11-20', tokens: 7n, late: false },
+      { key: 'token:t', requestId: 'r1', localDay: '2026-11-20', tokens: 7, late: false },
     ]);
     await charger[Symbol.asyncDispose]();
   });

@@ -15,11 +15,11 @@ const pricing = { prices: { currency: 'EUR' } };
 
 const limits = fc.oneof(
   fc.record({ requestsPerMinute: fc.integer({ min: 1, max: 3 }) }),
-  fc.record({ tokensPerDay: fc.bigInt({ min: 1n, max: 3n }) }),
-  fc.record({ requestsPerMinute: fc.integer({ min: 1, max: 3 }), tokensPerDay: fc.bigInt({ min: 1n, max: 3n }) }),
+  fc.record({ tokensPerDay: fc.integer({ min: 1, max: 3 }) }),
+  fc.record({ requestsPerMinute: fc.integer({ min: 1, max: 3 }), tokensPerDay: fc.integer({ min: 1, max: 3 }) }),
 );
 const budget = fc.record({
-  amountMicros: fc.bigInt({ min: 1n, max: 3n }),
+  amountMicros: fc.integer({ min: 1, max: 3 }),
   period: fc.constantFrom(BudgetPeriod.DAY, BudgetPeriod.WEEK, BudgetPeriod.MONTH),
 });
 const world = fc.record({

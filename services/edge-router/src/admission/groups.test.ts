@@ -10,7 +10,7 @@ import { possibleCost, pricedDayOf } from './reservation.ts';
 import { RunningRequests } from './running-requests.ts';
 import { TypicalTokens } from './typical-tokens.ts';
 
-const budget = { amountMicros: 1_000n, period: BudgetPeriod.MONTH };
+const budget = { amountMicros: 1_000, period: BudgetPeriod.MONTH };
 const tokenOf = (fields: MessageInitShape<typeof TokenSchema>) =>
   create(TokenSchema, { tokenId: 't', kind: TokenKind.SERVICE, ...fields });
 const groupOf = (limits: NonNullable<MessageInitShape<typeof TokenSchema>['group']>['limits']) =>
@@ -25,13 +25,13 @@ describe('the admission of a token in a group', () => {
         return {};
       },
     };
-    const token = tokenOf({ limits: { requestsPerMinute: 5 }, group: groupOf({ tokensPerDay: 7n, budget }) });
+    const token = tokenOf({ limits: { requestsPerMinute: 5 }, group: groupOf({ tokensPerDay: 7, budget }) });
     await admit('r', token, CostKind.REQUEST_AND_TOKENS, { limiter, pricing: { prices: { currency: 'EUR' } } });
     expect(asked).toMatchObject([
       {
         key: 'token:t',
         limits: { requestsPerMinute: 5 },
-        group: { key: 'group:g', limits: { tokensPerDay: 7n, budget } },
+        group: { key: 'group:g', limits: { tokensPerDay: 7, budget } },
       },
     ]);
   });
@@ -55,7 +55,7 @@ describe('the admission of a token in a group', () => {
   });
 
   it('says what is spent and reserved of a budget that refused', async () => {
-    const reached = { amountMicros: 1_000_000n, spentMicros: 400_000n, reservedMicros: 700_000n };
+    const reached = { amountMicros: 1_000_000, spentMicros: 400_000, reservedMicros: 700_000 };
     const refusal = create(RefusalSchema, { limit: LimitName.BUDGET, budget: reached });
     const limiter = { admit: async () => ({ refusal }) };
     const asked = { limiter, pricing: { prices: { currency: 'EUR' } } };
@@ -75,32 +75,32 @@ describe('the admission of a token in a group', () => {
 
 describe('what the end of a request is charged to', () => {
   it('is only the day of a token without a group, as ever', () => {
-    expect(chargedTerms(tokenOf({ limits: { tokensPerDay: 5n } }))).toEqual({ key: 'token:t' });
+    expect(chargedTerms(tokenOf({ limits: { tokensPerDay: 5 } }))).toEqual({ key: 'token:t' });
     expect(chargedTerms(tokenOf({ limits: { requestsPerMinute: 5 }, group: groupOf({}) }))).toBeUndefined();
   });
 
   it('is the group as well, if that counts tokens or money', () => {
-    const token = tokenOf({ limits: { tokensPerDay: 5n }, group: groupOf({ budget }) });
+    const token = tokenOf({ limits: { tokensPerDay: 5 }, group: groupOf({ budget }) });
     expect(chargedTerms(token)).toMatchObject({
       key: 'token:t',
-      limits: { tokensPerDay: 5n },
+      limits: { tokensPerDay: 5 },
       group: { key: 'group:g' },
     });
   });
 
   it('names the group wherever its token counts tokens, because both keep them together', () => {
-    const ofGroups = [{}, { requestsPerMinute: 5 }, { tokensPerDay: 5n }, { concurrentRequests: 5 }, { budget }];
+    const ofGroups = [{}, { requestsPerMinute: 5 }, { tokensPerDay: 5 }, { concurrentRequests: 5 }, { budget }];
     for (const ofGroup of ofGroups)
-      expect(chargedTerms(tokenOf({ limits: { tokensPerDay: 5n }, group: groupOf(ofGroup) }))).toMatchObject({
+      expect(chargedTerms(tokenOf({ limits: { tokensPerDay: 5 }, group: groupOf(ofGroup) }))).toMatchObject({
         key: 'token:t',
-        limits: { tokensPerDay: 5n },
+        limits: { tokensPerDay: 5 },
         group: { key: 'group:g' },
       });
   });
 
   it('is only the group of a personal token', () => {
     const personal = { kind: TokenKind.PERSONAL };
-    expect(chargedTerms(tokenOf({ ...personal, group: groupOf({ tokensPerDay: 1n }) }))).toMatchObject({
+    expect(chargedTerms(tokenOf({ ...personal, group: groupOf({ tokensPerDay: 1 }) }))).toMatchObject({
       limits: {},
       group: { key: 'group:g' },
     });
@@ -138,18 +138,18 @@ describe('places of running requests', () => {
 });
 
 describe('what a request can cost', () => {
-  const priceOf: Readonly<Record<string, bigint>> = { small: 1n, large: 10n };
+  const priceOf: Readonly<Record<string, number>> = { small: 1, large: 10 };
   const pricing = {
     neighboursOf: () => ['small', 'large'],
     candidatesOf: (model: string) => (model === 'gateway/class' ? ['small', 'large', 'free'] : [model]),
     prices: {
       contextOf: () => 50_000,
-      costOf: (model: string, tokens: { inputTokens: bigint; outputTokens: bigint }) => {
+      costOf: (model: string, tokens: { inputTokens: number; outputTokens: number }) => {
         const price = priceOf[model];
         return price === undefined ? undefined : (tokens.inputTokens + tokens.outputTokens) * price;
       },
-      costAnyway: (model: string, others: readonly string[], tokens: { inputTokens: bigint }) =>
-        tokens.inputTokens * (priceOf[model] ?? BigInt(1_000 * others.length)),
+      costAnyway: (model: string, others: readonly string[], tokens: { inputTokens: number }) =>
+        tokens.inputTokens * (priceOf[model] ?? 1_000 * others.length),
     },
   };
   const bodyOf = (bytes: number, fields: Readonly<Record<string, unknown>> = {}) => ({
@@ -158,7 +158,7 @@ describe('what a request can cost', () => {
     namedMembers: Object.keys(fields).map((key, valueStart) => ({ key, valueStart, valueEnd: valueStart })),
   });
   const outputsOf = (
-    models: readonly { model: string; outputTokens: bigint; inputTokens?: bigint }[] = [],
+    models: readonly { model: string; outputTokens: number; inputTokens?: number }[] = [],
     most = 32_000,
   ) => {
     const outputs = new TypicalTokens({ getTypicalOutput: async () => ({ models }) } as never, most);
@@ -211,7 +211,7 @@ describe('what a request can cost', () => {
   });
 
   it('is the usual input where the provider may fetch content, and the whole context until it is known', async () => {
-    const outputs = outputsOf([{ model: 'small', outputTokens: 900n, inputTokens: 7_000n }]);
+    const outputs = outputsOf([{ model: 'small', outputTokens: 900, inputTokens: 7_000 }]);
     const fetching = bodyOf(400, { max_tokens: 10, previous_response_id: 'r1' });
     expect(cost(fetching, 'small', outputs)).toBe(50_000 + 10);
     await outputs.refresh();
@@ -222,7 +222,7 @@ describe('what a request can cost', () => {
   });
 
   it('has 4,096 tokens of output until the ledger knows what the model usually writes', async () => {
-    const outputs = outputsOf([{ model: 'small', outputTokens: 900n }]);
+    const outputs = outputsOf([{ model: 'small', outputTokens: 900 }]);
     expect(cost(bodyOf(4), 'small', outputs)).toBe(1 + 4_096);
     await outputs.refresh();
     expect(cost(bodyOf(4), 'small', outputs)).toBe(1 + 900);

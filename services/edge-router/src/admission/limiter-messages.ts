@@ -2,7 +2,6 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import type {
   Check,
   GroupedTerms,
-  KeyLimits,
   KnownTotal,
   OwnAdmission,
   Reservation,
@@ -10,7 +9,7 @@ import type {
   SettledTotals,
   Settlement,
 } from '@gateway/limits';
-import { BudgetPeriod, type LimitsSchema, type Refusal } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { BudgetPeriod, type Refusal } from '@gateway/proto/limiter/v1/limit_pb.js';
 import type {
   KnownTotalSchema,
   LimiterService,
@@ -55,7 +54,7 @@ export function ownAdmission({ key, groupKey = '', requestId, ageMs, isReturned 
 export function knownTotal({ counter: { groupKey, span }, total }: KnownTotal, { group }: Pick<Check, 'group'>) {
   const { period = BudgetPeriod.UNSPECIFIED, firstDay } = span;
   const ofGroup = group !== undefined && groupKey === undefined;
-  return { ofGroup, period, firstDay, total: BigInt(total) } satisfies MessageInitShape<typeof KnownTotalSchema>;
+  return { ofGroup, period, firstDay, total } satisfies MessageInitShape<typeof KnownTotalSchema>;
 }
 
 /** The most running requests that one call may renew. */
@@ -63,27 +62,27 @@ const mostInOneCall = 1_000;
 
 function settleRequest(settlement: Settlement): MessageInitShape<typeof SettleRequestSchema> {
   const { key, requestId, localDay, tokens, limits, group, costMicros = 0, ended = false, isLate = false } = settlement;
-  const charge = { key, requestId, localDay, tokens: BigInt(tokens), late: isLate };
+  const charge = { key, requestId, localDay, tokens, late: isLate };
   // As for most requests: only the tokens of the key are counted.
   if (group === undefined && !ended && costMicros === 0) return charge;
   return {
-    ...{ ...charge, costMicros: BigInt(costMicros), ended },
-    ...(limits && { limits: toLimits(limits) }),
+    ...{ ...charge, costMicros, ended },
+    limits,
     ...toGroup({ key, group }),
   };
 }
 
 function totalsIn({ group }: Settlement, settled: SettleResponse) {
   const { usedTokens, groupUsedTokens, groupSpentMicros, totalsUnknown } = settled;
-  const totals = { usedTokens: Number(usedTokens), isLoaded: !totalsUnknown };
+  const totals = { usedTokens, isLoaded: !totalsUnknown };
   if (group === undefined || totalsUnknown) return totals;
-  return { ...totals, groupUsedTokens: Number(groupUsedTokens), groupSpentMicros: Number(groupSpentMicros) };
+  return { ...totals, groupUsedTokens, groupSpentMicros };
 }
 
 function reserveRequest(reservation: Reservation): MessageInitShape<typeof ReserveRequestSchema> {
   const { key, requestId, localDay, limits, costMicros } = reservation;
-  const request = { key, requestId, localDay, costMicros: BigInt(costMicros) };
-  return { ...request, ...(limits && { limits: toLimits(limits) }), ...toGroup(reservation) };
+  const request = { key, requestId, localDay, costMicros };
+  return { ...request, limits, ...toGroup(reservation) };
 }
 
 function runningRequest(running: RunningRequest): MessageInitShape<typeof RunningRequestSchema> {
@@ -91,14 +90,10 @@ function runningRequest(running: RunningRequest): MessageInitShape<typeof Runnin
   const request = { key, groupKey, requestId, inKey, inGroup };
   if (reserved === undefined) return request;
   const { period: budgetPeriod = BudgetPeriod.UNSPECIFIED, firstDay: localDay } = reserved.span;
-  return { ...request, reservedMicros: BigInt(reserved.micros), budgetPeriod, localDay };
+  return { ...request, reservedMicros: reserved.micros, budgetPeriod, localDay };
 }
 
 function toGroup({ group }: Pick<GroupedTerms, 'key' | 'group'>) {
   if (group === undefined) return {};
-  return { group: { key: group.key, ...(group.limits && { limits: toLimits(group.limits) }) } };
-}
-
-function toLimits({ budget, ...counts }: KeyLimits): MessageInitShape<typeof LimitsSchema> {
-  return budget === undefined ? counts : { ...counts, budget };
+  return { group: { key: group.key, limits: group.limits } };
 }

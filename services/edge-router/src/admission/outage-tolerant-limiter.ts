@@ -1,4 +1,3 @@
-import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
 import {
   type Check,
   countersOf,
@@ -116,14 +115,11 @@ function remoteLimits(limiter: LimiterClient): RemoteLimits {
     reserve: (reservation) => repeated(() => calls.reserve(reservation, lateCall)),
     settle: (settlement) => calls.settle(settlement, lateCall),
     renew: (running) => calls.renew(running, lateCall),
-    async heartbeat({ lastAnsweredAtMs, admissions, ...beat }) {
-      const lastAnsweredAt = lastAnsweredAtMs === undefined ? undefined : timestampFromMs(lastAnsweredAtMs);
-      const request = { ...beat, admissions: admissions.map(ownAdmission), lastAnsweredAt };
+    async heartbeat({ admissions, ...beat }) {
+      const request = { ...beat, admissions: admissions.map(ownAdmission) };
       try {
-        const { replicas, answeredAt, ...place } = await repeated(() => limiter.heartbeat(request, lateCall));
-        return replicas === undefined
-          ? undefined
-          : { ...place, replicas, answeredAtMs: answeredAt && timestampMs(answeredAt) };
+        const { replicas, ...place } = await repeated(() => limiter.heartbeat(request, lateCall));
+        return replicas === undefined ? undefined : { ...place, replicas };
       } catch (thrown) {
         // A limiter that answers late, or with an error, is reachable: this must not keep the edge
         // from asking it.

@@ -107,13 +107,13 @@ export function possibleCost(
   const isFetching = mayFetch(body);
   const costs = pricing.candidatesOf(model).map((candidate) => {
     const fetched = isFetching ? (typical.inputOf(candidate) ?? pricing.prices.contextOf(candidate, localDay)) : 0;
-    const inputTokens = BigInt(Math.max(shownTokens, fetched));
-    const outputTokens = BigInt(typical.boundFor(candidate, requestedOutput(body), dialect));
-    const tokens = { inputTokens, outputTokens, cachedTokens: 0n, cacheWrite5mTokens: 0n, cacheWrite1hTokens: 0n };
+    const inputTokens = Math.max(shownTokens, fetched);
+    const outputTokens = typical.boundFor(candidate, requestedOutput(body), dialect);
+    const tokens = { inputTokens, outputTokens, cachedTokens: 0, cacheWrite5mTokens: 0, cacheWrite1hTokens: 0 };
     const cost = refusesUnpriced
       ? pricing.prices.costOf(candidate, tokens, localDay)
       : pricing.prices.costAnyway(candidate, pricing.neighboursOf(candidate), tokens, localDay);
-    return Number(cost ?? 0n);
+    return cost ?? 0;
   });
   return Math.max(0, ...costs);
 }

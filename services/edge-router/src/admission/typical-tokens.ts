@@ -43,7 +43,7 @@ export class TypicalTokens implements Disposable {
     if (answer === undefined) return;
     this.#known = new Map(
       answer.models.map(({ model, outputTokens, inputTokens }) => {
-        return [model, { output: Number(outputTokens), input: Number(inputTokens) }];
+        return [model, { output: outputTokens, input: inputTokens }];
       }),
     );
   }

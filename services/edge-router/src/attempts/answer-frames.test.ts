@@ -11,7 +11,7 @@ import { AnswerTooLongError } from './attempt-errors.ts';
 
 const head: ScriptedFrame = { head: { status: 200 }, body: new Uint8Array([1]) };
 const last: ScriptedFrame = { body: new Uint8Array([3]), result: { attempt: { result: AttemptResult.SUCCEEDED } } };
-const sent: ScriptedFrame = { sent: true, usage: { inputTokens: 7n } };
+const sent: ScriptedFrame = { sent: true, usage: { inputTokens: 7 } };
 
 /** What a reader receives: the bytes of frames, and its failure. */
 function read(script: readonly ScriptedFrame[], options?: ScriptedCallOptions, isRecorded = true) {

@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { create } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { GatewayError } from '@gateway/errors';
 import { BufferList } from '@gateway/json';
 import {
@@ -200,8 +199,8 @@ describe('runAttempts', () => {
   it('hands over every frame from the head on, and records what was used before', async () => {
     const { run, recorded } = setUp([lease('a')], {
       a: [
-        { sent: true, usage: { inputTokens: 1n } },
-        { usage: { inputTokens: 2n } },
+        { sent: true, usage: { inputTokens: 1 } },
+        { usage: { inputTokens: 2 } },
         answering,
         { body: new Uint8Array([2]) },
       ],
@@ -215,7 +214,7 @@ describe('runAttempts', () => {
 
   it('records of an attempt that failed that its model had produced something', async () => {
     const { run, recorded } = setUp([lease('a'), lease('b')], {
-      a: [{ sent: true, usage: { inputTokens: 1n } }, { usage: { inputTokens: 2n }, produced: true }, limited],
+      a: [{ sent: true, usage: { inputTokens: 1 } }, { usage: { inputTokens: 2 }, produced: true }, limited],
       b: [answering],
     });
     const { frames } = await run();
@@ -452,7 +451,7 @@ describe('runAttempts', () => {
   });
 
   it('logs every attempt, and why there was no further one', async () => {
-    const exhausted = { case: 'exhausted', value: { retryAt: timestampFromMs(5_000) } } as const;
+    const exhausted = { case: 'exhausted', value: { retryAtMs: 5_000 } } as const;
     const amended: Frame = { result: { ...limited.result, amended: 'encrypted_reasoning' } };
     const refusal = new GatewayError('unsupported_content', 'not for this provider');
     const { run, logged } = setUp([lease('a'), lease('b', ProviderFormat.MESSAGES), exhausted], {
@@ -469,7 +468,7 @@ describe('runAttempts', () => {
       },
       { accountId: 'b', cancelReason: CancelReason.NOT_EXPRESSIBLE },
     ]);
-    expect(logged.noAccount).toMatchObject({ cause: NoAccountCause.EXHAUSTED, retryAt: timestampFromMs(5_000) });
+    expect(logged.noAccount).toMatchObject({ cause: NoAccountCause.EXHAUSTED, retryAtMs: 5_000 });
   });
 
   it('logs why a provider did not answer, and tells the client nothing of it', async () => {

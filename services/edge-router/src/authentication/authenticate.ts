@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { networkOf, type TrustedProxies } from '@gateway/config';
 import { GatewayError } from '@gateway/errors';
 import type { IdentityService, Token } from '@gateway/proto/identity/v1/identity_service_pb.js';
@@ -129,8 +128,8 @@ export class TokenCache {
   }
 
   #unexpired(token: Token | undefined): Token | undefined {
-    if (token?.expiresAt === undefined) return token;
-    return epochMs() < timestampMs(token.expiresAt) ? token : undefined;
+    if (token?.expiresAtMs === undefined) return token;
+    return epochMs() < token.expiresAtMs ? token : undefined;
   }
 
   async #lookUp(key: string, tokenSha256: Buffer): Promise<Token | undefined> {

@@ -1,5 +1,4 @@
 import { create } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { type Token, TokenSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { ManualTime } from '@gateway/time/simulated';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -9,7 +8,7 @@ import { LookupSlots } from './lookup-slots.ts';
 const key = Buffer.from('some digest');
 const token = create(TokenSchema, { tokenId: 't1', label: 'ci', limits: { requestsPerMinute: 60 } });
 
-const ending = create(TokenSchema, { tokenId: 't1', expiresAt: timestampFromMs(1_010_000) });
+const ending = create(TokenSchema, { tokenId: 't1', expiresAtMs: 1_010_000 });
 
 function setUp(answers: (Token | undefined | Error)[]) {
   const time = new ManualTime(1_000_000);

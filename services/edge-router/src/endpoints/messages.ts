@@ -139,7 +139,7 @@ export async function countTokens(context: AdmittedRequest, peers: EndpointPeers
   logEntry.onAttemptEnded(report);
   // Without the session: a count does not show where a conversation's cache is.
   await peers.leases.report({ requestId, affinityKey: '', attempt: { lease: answer.lease, report } });
-  sendJson(response, 200, { input_tokens: Number(answer.first.usage?.inputTokens ?? 0n) });
+  sendJson(response, 200, { input_tokens: answer.first.usage?.inputTokens ?? 0 });
 }
 
 const countTimeoutMs = 60_000;

@@ -1,4 +1,3 @@
-import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
 import { type Token, TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import type { LimitStatus } from '@gateway/proto/limiter/v1/limit_pb.js';
 import type { UsagePeriod, UsageTotals } from '@gateway/proto/usage/v1/usage_service_pb.js';
@@ -46,7 +45,7 @@ async function limitsOf(token: Token, { limiter }: EndpointPeers): Promise<Usage
 /** @see spec "Usage object" */
 function periodObject(period: UsagePeriod | undefined) {
   return {
-    since: isoOf(period?.since),
+    since: period === undefined ? null : new Date(period.sinceMs).toISOString(),
     ...totalsObject(period?.totals),
     byModel: (period?.byModel ?? []).map(({ provider, model, totals }) => ({
       provider,
@@ -57,12 +56,12 @@ function periodObject(period: UsagePeriod | undefined) {
 }
 
 function totalsObject(totals: UsageTotals | undefined) {
-  const inputTokens = Number(totals?.inputTokens ?? 0n);
-  const outputTokens = Number(totals?.outputTokens ?? 0n);
+  const inputTokens = totals?.inputTokens ?? 0;
+  const outputTokens = totals?.outputTokens ?? 0;
   return {
-    requests: Number(totals?.requests ?? 0n),
+    requests: totals?.requests ?? 0,
     inputTokens,
-    cachedTokens: Number(totals?.cachedTokens ?? 0n),
+    cachedTokens: totals?.cachedTokens ?? 0,
     outputTokens,
     totalTokens: inputTokens + outputTokens,
   };
@@ -70,10 +69,6 @@ function totalsObject(totals: UsageTotals | undefined) {
 
 function limitObject(limit: LimitStatus['requests'] | LimitStatus['tokens'], call: CallTimes): LimitObject | null {
   if (limit === undefined) return null;
-  const resetsAt = new Date(shownInstant(limit.resetsAfterMs, limit.resetsAt, call)).toISOString();
-  return { limit: Number(limit.limit), remaining: Number(limit.remaining), resetsAt };
-}
-
-function isoOf(at: Timestamp | undefined): string | null {
-  return at === undefined ? null : timestampDate(at).toISOString();
+  const resetsAt = new Date(shownInstant(limit.resetsAfterMs, limit.resetsAtMs, call)).toISOString();
+  return { limit: limit.limit, remaining: limit.remaining, resetsAt };
 }

@@ -103,9 +103,9 @@ describe('relayAnswer', () => {
 
   it('carries head, bytes and usage, and settles before the last byte', async () => {
     frames = [
-      { head: streamHead, body: text('data: 1\n\n'), usage: { outputTokens: 1n } },
+      { head: streamHead, body: text('data: 1\n\n'), usage: { outputTokens: 1 } },
       { body: text('data: 2\n\n') },
-      { body: text('data: [DONE]\n\n'), usage: { outputTokens: 2n }, result: succeeded },
+      { body: text('data: [DONE]\n\n'), usage: { outputTokens: 2 }, result: succeeded },
     ];
     const response = await fetch(url);
     expect(response.headers.get('x-gateway-provider')).toBe('provider_a');
@@ -122,7 +122,7 @@ describe('relayAnswer', () => {
 
   it('sends an answer that is there in one piece with its length, settled before', async () => {
     const head = { status: 201, headers: { 'content-type': 'application/json' } };
-    frames = [{ head, body: text('{"a":1}'), usage: { outputTokens: 3n }, result: succeeded }];
+    frames = [{ head, body: text('{"a":1}'), usage: { outputTokens: 3 }, result: succeeded }];
     const response = await fetch(url);
     expect(response.status).toBe(201);
     expect(response.headers.get('content-length')).toBe('7');
@@ -153,7 +153,7 @@ describe('relayAnswer', () => {
 
   it('settles an answer as aborted whose client leaves while it is slowed down', async () => {
     const large = { body: Buffer.alloc(1_000_000, 'x') };
-    frames = [{ head: streamHead, usage: { outputTokens: 1n } }, ...Array.from({ length: 20 }, () => large)];
+    frames = [{ head: streamHead, usage: { outputTokens: 1 } }, ...Array.from({ length: 20 }, () => large)];
     const controller = new AbortController();
     await fetch(url, { signal: controller.signal });
     expect(await takenWhenStill()).toBeLessThan(frames.length);
@@ -180,7 +180,7 @@ describe('relayAnswer', () => {
     frames = [
       { head, body: text('data: 1\n\n'), nextSequenceNumber: 3 },
       { body: text('data: 2\n\n'), nextSequenceNumber: 42 },
-      { usage: { outputTokens: 1n } },
+      { usage: { outputTokens: 1 } },
       { result: broken },
     ];
     expect(failedResponse(await (await fetch(url)).text())).toMatchObject({
@@ -203,7 +203,7 @@ describe('relayAnswer', () => {
     for (const begun of [[{ head: streamHead, body: text('data: 1\n\n') }], []]) {
       events = [];
       const head = begun.length > 0 ? {} : { head: streamHead };
-      frames = [...begun, { ...head, body: text('data: failed\n\n'), usage: { outputTokens: 5n }, result }];
+      frames = [...begun, { ...head, body: text('data: failed\n\n'), usage: { outputTokens: 5 }, result }];
       const whole = begun.length > 0 ? 'data: 1\n\ndata: failed\n\n' : 'data: failed\n\n';
       expect(await (await fetch(url)).text()).toBe(whole);
       expect(events).toContain('used 5 in the end');
@@ -252,7 +252,7 @@ describe('relayAnswer', () => {
   });
 
   it('cancels and settles an answer whose client leaves', async () => {
-    frames = [{ head: streamHead, body: text('data: 1\n\n'), usage: { outputTokens: 7n } }, 'hang'];
+    frames = [{ head: streamHead, body: text('data: 1\n\n'), usage: { outputTokens: 7 } }, 'hang'];
     const controller = new AbortController();
     const response = await fetch(url, { signal: controller.signal });
     await response.body?.getReader().read();

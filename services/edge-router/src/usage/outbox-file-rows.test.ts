@@ -157,9 +157,9 @@ describe('a file of the outbox', () => {
     };
     writeFileSync(pathOf('text'), 'no database, but long enough to be taken for one'.repeat(100));
     const other = new DatabaseSync(pathOf('other'));
-    other.exec('CREATE TABLE rows (number INTEGER PRIMARY KEY); PRAGMA user_version = 2;');
+    other.exec('CREATE TABLE rows (number INTEGER PRIMARY KEY); PRAGMA user_version = 1;');
     other.close();
-    expect(() => OutboxFile.open(pathOf('other'), 'off')).toThrow('the outbox has schema 2');
+    expect(() => OutboxFile.open(pathOf('other'), 'off')).toThrow('the outbox has schema 1');
     expect([damageOf(pathOf('text')), damageOf(pathOf('other')), damageOf(pathOf('new'))]).toEqual([
       true,
       true,

@@ -210,7 +210,7 @@ function requireSchema(database: DatabaseSync): void {
   database.exec(`${schema} PRAGMA user_version = ${schemaVersion};`);
 }
 
-const schemaVersion = 1;
+const schemaVersion = 2;
 const schema =
   'CREATE TABLE IF NOT EXISTS rows (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, written_ms INTEGER NOT NULL, event BLOB NOT NULL);';
 

@@ -1,5 +1,4 @@
 import { fromBinary, toBinary } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { type RequestLogged, RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { LedgerOutcome, type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { activeSpan, traceparentOf } from '@gateway/telemetry';
@@ -47,7 +46,7 @@ export function batchOf(rows: readonly OutboxRow[]): UsageBatch {
   const [events, logs]: [UsageRecorded[], RequestLogged[]] = [[], []];
   for (const { message, changedAtMs } of rows) {
     if (isLog(message)) logs.push(message);
-    else events.push(Object.assign(message, { endedAt: timestampFromMs(changedAtMs) }));
+    else events.push(Object.assign(message, { endedAtMs: changedAtMs }));
   }
   return { events, logs };
 }

@@ -157,7 +157,7 @@ describe('Outbox', () => {
 
   it.each([
     ['of other tables', 'CREATE TABLE open_requests (a); CREATE TABLE finals (a); INSERT INTO finals VALUES (1);'],
-    ['of another version', 'CREATE TABLE rows (number INTEGER PRIMARY KEY); PRAGMA user_version = 2;'],
+    ['of another version', 'CREATE TABLE rows (number INTEGER PRIMARY KEY); PRAGMA user_version = 1;'],
   ])('sets a file %s aside, as a damaged one: another build wrote it', async (_what, sql) => {
     const path = join(folder, 'old.sqlite');
     const database = new DatabaseSync(path);

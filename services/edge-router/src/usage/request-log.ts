@@ -1,5 +1,4 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { GatewayError, GatewayErrorCode } from '@gateway/errors';
 import { LimitName, RefusalSchema } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { type AttemptReport, AttemptResult, type Lease } from '@gateway/proto/pool/v1/account_pb.js';
@@ -84,9 +83,8 @@ export class RequestLogEntry {
   #acquireStartedAtMs = 0;
   #span: Span | undefined;
 
-  constructor({ receivedAtMs, slowMs = Infinity, ...request }: LoggedRequest, readMonotonicMs = monotonicMs) {
-    const receivedAt = timestampFromMs(receivedAtMs);
-    this.message = create(RequestLoggedSchema, { ...request, receivedAt, times: this.#timings });
+  constructor({ slowMs = Infinity, ...request }: LoggedRequest, readMonotonicMs = monotonicMs) {
+    this.message = create(RequestLoggedSchema, { ...request, times: this.#timings });
     this.#slowMs = slowMs;
     this.#monotonicMs = readMonotonicMs;
     this.#startedAtMs = readMonotonicMs();
@@ -102,8 +100,7 @@ export class RequestLogEntry {
 
   /** A limit of the token refused the request. */
   onRefused({ limit, retryAtMs }: Pick<GatewayError, 'limit' | 'retryAtMs'>): void {
-    const retryAt = retryAtMs === undefined ? undefined : timestampFromMs(retryAtMs);
-    this.message.refusal = create(RefusalSchema, { ...(limit && { limit: limits[limit] }), retryAt });
+    this.message.refusal = create(RefusalSchema, { ...(limit && { limit: limits[limit] }), retryAtMs });
   }
 
   onAdmitted(): void {
@@ -129,8 +126,8 @@ export class RequestLogEntry {
   /** An attempt starts, or there is no account. */
   onAcquired({ result, reason, skipped }: AcquireResponse): void {
     if (result.case !== 'lease') {
-      const retryAt = result.case === 'exhausted' ? result.value.retryAt : undefined;
-      return this.#noAccount({ cause: causes[result.case ?? 'unavailable'], reason, skipped, retryAt });
+      const retryAtMs = result.case === 'exhausted' ? result.value.retryAtMs : undefined;
+      return this.#noAccount({ cause: causes[result.case ?? 'unavailable'], reason, skipped, retryAtMs });
     }
     const { pool, accountId, model } = result.value;
     const attempt = { pool, accountId, model, reason, skipped, asked: this.#acquireStartedAtMs, acquired: this.#now() };
@@ -175,9 +172,9 @@ export class RequestLogEntry {
   onAttemptEnded(report: AttemptReport, cancelReason = CancelReason.UNSPECIFIED): void {
     const attempt = this.#attempt;
     if (attempt === undefined || attempt.ended !== undefined) return;
-    const { result, upstreamStatus, retryAt } = report;
+    const { result, upstreamStatus, retryAtMs } = report;
     const cause = report.cause.slice(0, longestCause);
-    Object.assign(attempt, { ended: this.#now(), result, upstreamStatus, retryAt, cancelReason, cause });
+    Object.assign(attempt, { ended: this.#now(), result, upstreamStatus, retryAtMs, cancelReason, cause });
     if (this.#span !== undefined) endAttemptSpan(this.#span, attempt);
   }
 
@@ -300,9 +297,9 @@ export function toLogFields(message: RequestLogged): object {
     attempts: attempts.length === 0 ? undefined : attempts.map(attemptFields),
     no_account: noAccount && wordOf(NoAccountCause, noAccount.cause),
     first_byte_seconds: seconds(times?.firstByte),
-    input_tokens: usage && Number(usage.inputTokens),
-    output_tokens: usage && Number(usage.outputTokens),
-    cost_micros: costMicros && Number(costMicros),
+    input_tokens: usage?.inputTokens,
+    output_tokens: usage?.outputTokens,
+    cost_micros: costMicros,
     seconds: seconds(times?.ended),
   };
 }

@@ -13,18 +13,18 @@ import { admit } from '../admission/admit.ts';
 import { type RecorderPeers, UsageRecorder } from './usage-recorder.ts';
 
 const lease = create(LeaseSchema, { provider: 'provider_a', model: 'gpt-5.5', accountId: 'responses/team-a' });
-const usage = (inputTokens: bigint, outputTokens: bigint, estimated = false) =>
+const usage = (inputTokens: number, outputTokens: number, estimated = false) =>
   create(UsageSchema, { inputTokens, outputTokens, estimated });
 
 function setUp(
-  limits: { requestsPerMinute: number; tokensPerDay?: bigint } = { requestsPerMinute: 1, tokensPerDay: 100n },
+  limits: { requestsPerMinute: number; tokensPerDay?: number } = { requestsPerMinute: 1, tokensPerDay: 100 },
   prices = new PriceBook(),
 ) {
   const lines: string[] = [];
   const finals: UsageRecorded[] = [];
   const removed: string[] = [];
   const charges: Settlement[] = [];
-  const opened: (bigint | undefined)[] = [];
+  const opened: (number | undefined)[] = [];
   const peers = {
     pricing: { prices, neighboursOf: () => ['gpt-5.5', 'claude-sonnet-4-5'] },
     outbox: {
@@ -58,8 +58,8 @@ describe('UsageRecorder', () => {
   it('records the last report once, and charges input plus output to the day of the admission', async () => {
     const { recorder, finals, charges } = setUp();
     recorder.onLease(lease);
-    recorder.onUsage(usage(10n, 1n, true));
-    recorder.onUsage(usage(12n, 30n));
+    recorder.onUsage(usage(10, 1, true));
+    recorder.onUsage(usage(12, 30));
     await Promise.all([recorder.end(LedgerOutcome.COMPLETED), recorder.end(LedgerOutcome.ABORTED)]);
     expect(finals).toHaveLength(1);
     expect(finals[0]).toMatchObject({
@@ -69,8 +69,8 @@ describe('UsageRecorder', () => {
       provider: 'provider_a',
       model: 'gpt-5.5',
       accountId: 'responses/team-a',
-      inputTokens: 12n,
-      outputTokens: 30n,
+      inputTokens: 12,
+      outputTokens: 30,
       estimated: false,
       outcome: LedgerOutcome.COMPLETED,
     });
@@ -80,14 +80,14 @@ describe('UsageRecorder', () => {
   it('charges before the event may leave', async () => {
     const { recorder, lines } = setUp();
     recorder.onLease(lease);
-    await recorder.end(LedgerOutcome.COMPLETED, usage(12n, 30n));
+    await recorder.end(LedgerOutcome.COMPLETED, usage(12, 30));
     expect(lines).toEqual(['open UNSPECIFIED 0', 'charged 42', 'final COMPLETED 30']);
   });
 
   it('charges nothing to a token without a day budget', async () => {
     const { recorder, finals, charges } = setUp({ requestsPerMinute: 5 });
     recorder.onLease(lease);
-    recorder.onUsage(usage(1n, 1n));
+    recorder.onUsage(usage(1, 1));
     await recorder.end(LedgerOutcome.COMPLETED);
     expect(finals).toHaveLength(1);
     expect(charges).toEqual([]);
@@ -104,12 +104,12 @@ describe('UsageRecorder', () => {
   it('records the input of a request that was sent and not answered, once and to the day as well', async () => {
     const { recorder, lines, finals, charges } = setUp();
     recorder.onLease(lease);
-    recorder.onSent(usage(90n, 0n, true));
+    recorder.onSent(usage(90, 0, true));
     await Promise.all([recorder.end(LedgerOutcome.ABORTED), recorder.end(LedgerOutcome.ABORTED)]);
     expect(finals).toHaveLength(1);
     expect(finals[0]).toMatchObject({
-      inputTokens: 90n,
-      outputTokens: 0n,
+      inputTokens: 90,
+      outputTokens: 0,
       estimated: true,
       outcome: LedgerOutcome.ABORTED,
     });
@@ -120,13 +120,13 @@ describe('UsageRecorder', () => {
   it('records nothing of a request that its provider refused, also when the client leaves before the next attempt', async () => {
     const { recorder, finals } = setUp();
     recorder.onLease(lease);
-    recorder.onSent(usage(90n, 0n, true));
+    recorder.onSent(usage(90, 0, true));
     recorder.onAttemptFailed();
     await recorder.end(LedgerOutcome.ABORTED);
     expect(finals).toEqual([]);
     const other = setUp();
     other.recorder.onLease(lease);
-    other.recorder.onSent(usage(90n, 0n, true));
+    other.recorder.onSent(usage(90, 0, true));
     other.recorder.onLease(lease);
     await other.recorder.end(LedgerOutcome.ABORTED);
     expect(other.finals).toEqual([]);
@@ -135,32 +135,32 @@ describe('UsageRecorder', () => {
   it('forgets what an attempt reported when the next one begins, and discards what led to no answer', async () => {
     const { recorder, finals } = setUp();
     recorder.onLease(lease);
-    recorder.onUsage(usage(10n, 0n, true));
+    recorder.onUsage(usage(10, 0, true));
     recorder.onLease(lease);
     await recorder.end(LedgerOutcome.ABORTED);
     expect(finals).toEqual([]);
     const other = setUp();
     other.recorder.onLease(lease);
-    other.recorder.onUsage(usage(10n, 0n, true));
+    other.recorder.onUsage(usage(10, 0, true));
     await other.recorder.discard();
     await other.recorder.end(LedgerOutcome.COMPLETED);
     expect(other.finals).toEqual([]);
   });
 
   describe('of attempts that were given up after their model had produced something', () => {
-    const give = (recorder: UsageRecorder, accountId: string, outputTokens: bigint) => {
+    const give = (recorder: UsageRecorder, accountId: string, outputTokens: number) => {
       recorder.onLease(create(LeaseSchema, { provider: 'provider_a', model: `model-${accountId}`, accountId }));
-      recorder.onSent(usage(90n, 0n, true));
-      recorder.onUsage(usage(90n, outputTokens, true));
+      recorder.onSent(usage(90, 0, true));
+      recorder.onUsage(usage(90, outputTokens, true));
       recorder.onProduced();
       recorder.onAttemptFailed();
     };
 
     it('records each beside the answer, of its own account and model, and charges both to the day', async () => {
       const { recorder, finals, charges, lines } = setUp();
-      give(recorder, 'a', 20n);
+      give(recorder, 'a', 20);
       recorder.onLease(lease);
-      await recorder.end(LedgerOutcome.COMPLETED, usage(12n, 30n));
+      await recorder.end(LedgerOutcome.COMPLETED, usage(12, 30));
       const givenUp = finals.find(({ requestId }) => requestId === 'r1/1');
       const answered = finals.find(({ requestId }) => requestId === 'r1');
       expect(givenUp).toMatchObject({
@@ -169,14 +169,14 @@ describe('UsageRecorder', () => {
         model: 'model-a',
         outcome: LedgerOutcome.GIVEN_UP,
       });
-      expect(givenUp).toMatchObject({ inputTokens: 90n, outputTokens: 20n, estimated: true, localDay: '2026-11-20' });
+      expect(givenUp).toMatchObject({ inputTokens: 90, outputTokens: 20, estimated: true, localDay: '2026-11-20' });
       expect(answered).toMatchObject({
         requestId: 'r1',
         model: 'gpt-5.5',
         outcome: LedgerOutcome.COMPLETED,
         estimated: false,
       });
-      expect(answered).toMatchObject({ inputTokens: 12n, outputTokens: 30n });
+      expect(answered).toMatchObject({ inputTokens: 12, outputTokens: 30 });
       expect(new Map(charges.map(({ requestId, tokens }) => [requestId, tokens]))).toEqual(
         new Map([
           ['r1', 42],
@@ -195,7 +195,7 @@ describe('UsageRecorder', () => {
 
     it('records the last as the request, which failed, when there is no answer', async () => {
       const { recorder, finals } = setUp();
-      for (const account of ['a', 'b', 'c']) give(recorder, account, 20n);
+      for (const account of ['a', 'b', 'c']) give(recorder, account, 20);
       await recorder.discard();
       const recorded = finals.map(
         ({ requestId, accountId, outcome }) => `${requestId} ${accountId} ${LedgerOutcome[outcome]}`,
@@ -205,23 +205,23 @@ describe('UsageRecorder', () => {
 
     it('records them when the last attempt was refused, and when the client has left', async () => {
       const refused = setUp();
-      give(refused.recorder, 'a', 20n);
+      give(refused.recorder, 'a', 20);
       refused.recorder.onLease(lease);
-      refused.recorder.onSent(usage(90n, 0n, true));
+      refused.recorder.onSent(usage(90, 0, true));
       refused.recorder.onAttemptFailed();
       await refused.recorder.discard();
       expect(refused.finals).toMatchObject([{ requestId: 'r1/1', outcome: LedgerOutcome.GIVEN_UP }]);
       const left = setUp();
-      give(left.recorder, 'a', 20n);
+      give(left.recorder, 'a', 20);
       await left.recorder.end(LedgerOutcome.ABORTED);
-      expect(left.finals).toMatchObject([{ requestId: 'r1', outcome: LedgerOutcome.ABORTED, outputTokens: 20n }]);
+      expect(left.finals).toMatchObject([{ requestId: 'r1', outcome: LedgerOutcome.ABORTED, outputTokens: 20 }]);
     });
   });
 
   it('notes in the outbox that a provider answers, and again at every thousand tokens', () => {
     const { recorder, lines } = setUp();
     recorder.onLease(lease);
-    for (const output of [0n, 10n, 999n, 1_000n, 1_999n, 2_500n]) recorder.onUsage(usage(5n, output));
+    for (const output of [0, 10, 999, 1_000, 1_999, 2_500]) recorder.onUsage(usage(5, output));
     expect(lines).toEqual(['open UNSPECIFIED 0', 'open FAILED 0', 'open FAILED 1000', 'open FAILED 2500']);
   });
 
@@ -229,53 +229,53 @@ describe('UsageRecorder', () => {
     const { recorder, lines, finals } = setUp();
     recorder.onLease(lease);
     await recorder.end(LedgerOutcome.ABORTED);
-    recorder.onUsage(usage(5n, 2_000n));
+    recorder.onUsage(usage(5, 2_000));
     recorder.onLease(lease);
     expect(lines).toEqual(['open UNSPECIFIED 0', 'close r1']);
     expect(finals).toEqual([]);
   });
 
   describe('at the prices of the admission', () => {
-    const million = 1_000_000n;
-    const bookOf = (inputMicros: bigint, cacheWrite1hMicros = 0n) =>
+    const million = 1_000_000;
+    const bookOf = (inputMicros: number, cacheWrite1hMicros = 0) =>
       new PriceBook(
         create(PriceListSchema, {
           currency: 'EUR',
           prices: [
-            { model: 'gpt-5.5', inputMicros, cacheWrite1hMicros, outputMicros: 10n * million },
-            { model: 'gpt-5.5', inputMicros: 9n * million, fromDay: '2026-11-21' },
-            { model: 'model-a', inputMicros: 2n * million, outputMicros: million },
+            { model: 'gpt-5.5', inputMicros, cacheWrite1hMicros, outputMicros: 10 * million },
+            { model: 'gpt-5.5', inputMicros: 9 * million, fromDay: '2026-11-21' },
+            { model: 'model-a', inputMicros: 2 * million, outputMicros: million },
           ],
         }),
       );
 
     it('records the cost, by the day of the admission, also after prices have changed', async () => {
-      const { recorder, peers, finals } = setUp(undefined, bookOf(million, 2n * million));
-      peers.pricing.prices = bookOf(5n * million);
+      const { recorder, peers, finals } = setUp(undefined, bookOf(million, 2 * million));
+      peers.pricing.prices = bookOf(5 * million);
       recorder.onLease(lease);
       await recorder.end(
         LedgerOutcome.COMPLETED,
-        create(UsageSchema, { inputTokens: 100n, cacheWrite5mTokens: 10n, cacheWrite1hTokens: 40n, outputTokens: 3n }),
+        create(UsageSchema, { inputTokens: 100, cacheWrite5mTokens: 10, cacheWrite1hTokens: 40, outputTokens: 3 }),
       );
-      const counts = { cacheWrite5mTokens: 10n, cacheWrite1hTokens: 40n, groupId: 'g1' };
-      expect(finals).toMatchObject([{ ...counts, costMicros: 50n + 80n + 30n }]);
+      const counts = { cacheWrite5mTokens: 10, cacheWrite1hTokens: 40, groupId: 'g1' };
+      expect(finals).toMatchObject([{ ...counts, costMicros: 50 + 80 + 30 }]);
     });
 
     it('records the parts of the last report with their costs, and charges what is billed', async () => {
-      const budgeted = { requestsPerMinute: 1, tokensPerDay: 1_000_000n };
-      const { recorder, finals, charges } = setUp(budgeted, bookOf(2n * million));
+      const budgeted = { requestsPerMinute: 1, tokensPerDay: 1_000_000 };
+      const { recorder, finals, charges } = setUp(budgeted, bookOf(2 * million));
       recorder.onLease(lease);
-      const own = { inputTokens: 20n, outputTokens: 1n };
-      const pass = { kind: 'compaction', inputTokens: 180n, outputTokens: 5n };
-      const unpriced = { kind: 'advisor_message', model: 'unknown', inputTokens: 7n, outputTokens: 2n };
+      const own = { inputTokens: 20, outputTokens: 1 };
+      const pass = { kind: 'compaction', inputTokens: 180, outputTokens: 5 };
+      const unpriced = { kind: 'advisor_message', model: 'unknown', inputTokens: 7, outputTokens: 2 };
       recorder.onUsage(create(UsageSchema, { ...own, parts: [own] }));
-      const whole = { inputTokens: 207n, outputTokens: 8n, parts: [own, pass, unpriced] };
+      const whole = { inputTokens: 207, outputTokens: 8, parts: [own, pass, unpriced] };
       await recorder.end(LedgerOutcome.COMPLETED, create(UsageSchema, whole));
       expect(finals).toHaveLength(1);
       const [final] = finals;
-      expect(final).toMatchObject({ inputTokens: 207n, outputTokens: 8n });
+      expect(final).toMatchObject({ inputTokens: 207, outputTokens: 8 });
       const costs = final?.parts.map(({ kind, costMicros }) => [kind, costMicros]);
-      const [ownCost, passCost] = [20n * 2n + 1n * 10n, 180n * 2n + 5n * 10n];
+      const [ownCost, passCost] = [20 * 2 + 1 * 10, 180 * 2 + 5 * 10];
       expect(costs).toEqual([
         ['', ownCost],
         ['compaction', passCost],
@@ -286,29 +286,29 @@ describe('UsageRecorder', () => {
     });
 
     it('records no cost for what was served otherwise than a price names, and forgets it with the next attempt', async () => {
-      const { recorder, finals } = setUp(undefined, bookOf(2n * million));
-      const fast = { inputTokens: 20n, outputTokens: 1n, speed: 'fast' };
+      const { recorder, finals } = setUp(undefined, bookOf(2 * million));
+      const fast = { inputTokens: 20, outputTokens: 1, speed: 'fast' };
       recorder.onLease(lease);
       recorder.onUsage(create(UsageSchema, { ...fast, parts: [fast] }));
       recorder.onProduced();
       recorder.onAttemptFailed();
       recorder.onLease(lease);
-      await recorder.end(LedgerOutcome.COMPLETED, usage(10n, 0n));
+      await recorder.end(LedgerOutcome.COMPLETED, usage(10, 0));
       expect(finals.map(({ parts, costMicros }) => [parts.length, costMicros]).toSorted()).toEqual([
-        [0, 20n],
+        [0, 20],
         [1, undefined],
       ]);
     });
 
     it('changes price at local midnight, also at the ends of a day of 25 hours', async () => {
       const list = ['2026-10-25', '2026-10-26'].map((fromDay, n) => ({
-        ...{ model: 'claude-*', fromDay, inputMicros: BigInt(n + 3) * million, cachedInputMicros: 300_000n },
-        ...{ cacheWrite5mMicros: 3_750_000n, cacheWrite1hMicros: 6n * million, outputMicros: 15n * million },
+        ...{ model: 'claude-*', fromDay, inputMicros: (n + 3) * million, cachedInputMicros: 300_000 },
+        ...{ cacheWrite5mMicros: 3_750_000, cacheWrite1hMicros: 6 * million, outputMicros: 15 * million },
       }));
-      const before = { ...list[0], fromDay: '', inputMicros: 2n * million };
+      const before = { ...list[0], fromDay: '', inputMicros: 2 * million };
       const prices = new PriceBook(create(PriceListSchema, { currency: 'USD', prices: [before, ...list] }));
-      const counts = { inputTokens: 4_096n, cachedTokens: 1_800n, cacheWrite5mTokens: 148n, cacheWrite1hTokens: 100n };
-      const answer = create(UsageSchema, { ...counts, outputTokens: 503n });
+      const counts = { inputTokens: 4_096, cachedTokens: 1_800, cacheWrite5mTokens: 148, cacheWrite1hTokens: 100 };
+      const answer = create(UsageSchema, { ...counts, outputTokens: 503 });
       const costAt = async (instant: string) => {
         using _ = new ManualTime(Date.parse(instant));
         const personal = create(TokenSchema, { tokenId: 'p', kind: TokenKind.PERSONAL });
@@ -324,28 +324,28 @@ describe('UsageRecorder', () => {
         await recorder.end(LedgerOutcome.COMPLETED, answer);
         return finals[0]?.costMicros;
       };
-      const rest = 540n + 555n + 600n + 7_545n;
-      expect(await costAt('2026-10-24T21:59:59.999Z')).toBe(2_048n * 2n + rest);
-      expect(await costAt('2026-10-24T22:00:00.000Z')).toBe(2_048n * 3n + rest);
+      const rest = 540 + 555 + 600 + 7_545;
+      expect(await costAt('2026-10-24T21:59:59.999Z')).toBe(2_048 * 2 + rest);
+      expect(await costAt('2026-10-24T22:00:00.000Z')).toBe(2_048 * 3 + rest);
       // Twenty-four hours later it is still that day.
-      expect(await costAt('2026-10-25T22:00:00.000Z')).toBe(2_048n * 3n + rest);
-      expect(await costAt('2026-10-25T22:59:59.999Z')).toBe(2_048n * 3n + rest);
-      expect(await costAt('2026-10-25T23:00:00.000Z')).toBe(2_048n * 4n + rest);
+      expect(await costAt('2026-10-25T22:00:00.000Z')).toBe(2_048 * 3 + rest);
+      expect(await costAt('2026-10-25T22:59:59.999Z')).toBe(2_048 * 3 + rest);
+      expect(await costAt('2026-10-25T23:00:00.000Z')).toBe(2_048 * 4 + rest);
     });
 
     it('is that of the dearest neighbour for a model without a price, where a budget counts it', async () => {
-      const group = { groupId: 'g1', limits: { budget: { amountMicros: 1n } } };
+      const group = { groupId: 'g1', limits: { budget: { amountMicros: 1 } } };
       const costOf = async (token: MessageInitShape<typeof TokenSchema>) => {
         const { peers, finals, charges } = setUp(undefined, bookOf(million));
         const admission = { admittedAtMs: 1_000, localDay: '2026-11-20', headers: {} };
         const of = { token: create(TokenSchema, token), admission, endpoint: '/v1/messages', bodyBytes: 1 };
         const recorder = new UsageRecorder({ ...of, requestId: 'r' }, peers);
         recorder.onLease(create(LeaseSchema, { provider: 'provider_a', model: 'without-a-price' }));
-        await recorder.end(LedgerOutcome.COMPLETED, usage(1_000_000n, 0n));
+        await recorder.end(LedgerOutcome.COMPLETED, usage(1_000_000, 0));
         return [finals[0]?.costMicros, charges[0]?.costMicros];
       };
-      const known = bookOf(million).costOf('gpt-5.5', usage(1_000_000n, 0n), '2026-11-20');
-      expect(known).toBeGreaterThan(0n);
+      const known = bookOf(million).costOf('gpt-5.5', usage(1_000_000, 0), '2026-11-20');
+      expect(known).toBeGreaterThan(0);
       expect(await costOf({ tokenId: 't1', kind: TokenKind.SERVICE, group })).toEqual([known, Number(known)]);
       expect(await costOf({ tokenId: 't1', kind: TokenKind.PERSONAL, group })).toEqual([known, Number(known)]);
       expect(await costOf({ tokenId: 't1', kind: TokenKind.SERVICE })).toEqual([undefined, undefined]);
@@ -354,25 +354,25 @@ describe('UsageRecorder', () => {
     it('gives the outbox the cost so far with every note', () => {
       const { recorder, opened } = setUp(undefined, bookOf(million));
       recorder.onLease(lease);
-      for (const output of [0n, 10n, 1_000n]) recorder.onUsage(usage(5n, output));
+      for (const output of [0, 10, 1_000]) recorder.onUsage(usage(5, output));
       // A body of 401 bytes is estimated as 101 tokens.
-      expect(opened).toEqual([101n, 5n, 10_005n]);
+      expect(opened).toEqual([101, 5, 10_005]);
     });
 
     it('gives attempts that were given up the cost of their own model, and none to a model without a price', async () => {
       const { recorder, finals } = setUp(undefined, bookOf(million));
       for (const model of ['model-a', 'unpriced', 'gpt-5.5']) {
         recorder.onLease(create(LeaseSchema, { provider: 'provider_a', model }));
-        recorder.onUsage(usage(90n, 20n));
+        recorder.onUsage(usage(90, 20));
         recorder.onProduced();
       }
       await recorder.end(LedgerOutcome.COMPLETED);
       const costs = new Map(finals.map(({ model, costMicros }) => [model, costMicros]));
       expect(costs).toEqual(
         new Map([
-          ['model-a', 200n],
+          ['model-a', 200],
           ['unpriced', undefined],
-          ['gpt-5.5', 290n],
+          ['gpt-5.5', 290],
         ]),
       );
     });

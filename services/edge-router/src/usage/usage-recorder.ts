@@ -1,5 +1,4 @@
 import { clone, create } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { PriceBook, PricedTokens } from '@gateway/prices';
 import type { Usage, UsagePart } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import type { Lease } from '@gateway/proto/pool/v1/account_pb.js';
@@ -33,7 +32,7 @@ interface RecordedRequest extends Pick<AdmittedRequest, 'requestId' | 'token' | 
 /** Bytes per token of ordinary text; used only if no provider has reported. */
 const bytesPerToken = 4;
 /** How much output may be missing from the ledger when the edge dies in the middle of a stream. */
-const checkpointTokens = 1_000n;
+const checkpointTokens = 1_000;
 
 /**
  * Records the usage of one request. Each report replaces the previous one and is never added. The
@@ -63,7 +62,7 @@ export class UsageRecorder {
   /** The events of abandoned attempts. */
   readonly #givenUp: UsageRecorded[] = [];
   /** The output at which the outbox gets the event again. */
-  #nextCheckpoint = 0n;
+  #nextCheckpoint = 0;
   #ended: Promise<void> | undefined;
   /** What was recorded; undefined before the end, and if nothing was. */
   recorded: UsageRecorded | undefined;
@@ -77,7 +76,7 @@ export class UsageRecorder {
       requestId,
       tokenId: token.tokenId,
       groupId: token.groupId,
-      admittedAt: timestampFromMs(admission.admittedAtMs),
+      admittedAtMs: admission.admittedAtMs,
       localDay: admission.localDay,
       endpoint,
     });
@@ -90,7 +89,7 @@ export class UsageRecorder {
     if (this.#hasProduced) this.#keepGivenUp();
     this.#attempts += 1;
     Object.assign(this.#event, { provider, model, accountId, outcome: LedgerOutcome.UNSPECIFIED });
-    const inputTokens = BigInt(Math.ceil(this.#request.bodyBytes / bytesPerToken));
+    const inputTokens = Math.ceil(this.#request.bodyBytes / bytesPerToken);
     this.#take({ ...nothingUsed, inputTokens });
     this.#isSent = false;
     this.#isAnswered = false;
@@ -223,11 +222,11 @@ export class UsageRecorder {
     const { token, admission } = this.#request;
     const terms = chargedTerms(token);
     if (terms === undefined) return undefined;
-    const tokens = Number(inputTokens + outputTokens);
+    const tokens = inputTokens + outputTokens;
     const charge = { ...terms, requestId, localDay: admission.localDay, tokens };
     if (terms.group === undefined && terms.limits === undefined) return this.#peers.limiter.charge(charge);
     const ended = requestId === this.#request.requestId && this.#peers.running.remove(requestId);
-    return this.#peers.limiter.charge({ ...charge, costMicros: Number(costMicros ?? 0n), ended });
+    return this.#peers.limiter.charge({ ...charge, costMicros: costMicros ?? 0, ended });
   }
 
   #take(usage: Counts): void {
@@ -242,12 +241,12 @@ export class UsageRecorder {
 type Counts = Omit<Usage, '$typeName'>;
 
 const nothingUsed: Counts = {
-  inputTokens: 0n,
-  cachedTokens: 0n,
-  cacheWrite5mTokens: 0n,
-  cacheWrite1hTokens: 0n,
-  outputTokens: 0n,
-  reasoningTokens: 0n,
+  inputTokens: 0,
+  cachedTokens: 0,
+  cacheWrite5mTokens: 0,
+  cacheWrite1hTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
   estimated: true,
   parts: [],
 };

@@ -1,6 +1,5 @@
 import { create, type DescField, type DescMessage, type Message, ScalarType } from '@bufbuild/protobuf';
 import { reflect } from '@bufbuild/protobuf/reflect';
-import { TimestampSchema } from '@bufbuild/protobuf/wkt';
 
 /** Values of fields that must have a certain one, by their names in TypeScript. */
 export type FieldValues = Readonly<Record<string, unknown>>;
@@ -11,7 +10,6 @@ export type FieldValues = Readonly<Record<string, unknown>>;
  */
 export function filledMessage(schema: DescMessage, values: FieldValues, depth = 0): Message {
   const message = create(schema);
-  if (schema.typeName === TimestampSchema.typeName) return Object.assign(message, { seconds: 1_800_000_000n });
   const filled = reflect(schema, message);
   const fields = schema.fields.filter(({ oneof }) => oneof === undefined);
   // The first case of each oneof that is set for a reason of its own.
@@ -41,12 +39,6 @@ function fieldValue(field: DescField, values: FieldValues, depth: number): unkno
       return field.localName.endsWith('Id') ? 'an-id' : (values.text ?? 'text');
     case ScalarType.BYTES:
       return new Uint8Array([1]);
-    case ScalarType.INT64:
-    case ScalarType.UINT64:
-    case ScalarType.SINT64:
-    case ScalarType.FIXED64:
-    case ScalarType.SFIXED64:
-      return 3n;
     default:
       return 3;
   }

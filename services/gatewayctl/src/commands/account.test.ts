@@ -32,7 +32,7 @@ const overview = {
         accountOf('responses', 'a', { state: AccountState.AVAILABLE, inFlight: 3, stored: true, source: 'database' }),
         accountOf('responses', 'both', {
           state: AccountState.COOLING,
-          cooldowns: [{ until: { seconds: 1_795_000_000n }, reason: AttemptResult.RATE_LIMITED }],
+          cooldowns: [{ untilMs: 1_795_000_000_000, reason: AttemptResult.RATE_LIMITED }],
         }),
       ],
     },
@@ -137,10 +137,10 @@ describe('gatewayctl account', () => {
   });
 
   it('says which pauses end when an account is enabled, and what that means', async () => {
-    const until = { seconds: 1_795_000_000n };
+    const untilMs = 1_795_000_000_000;
     const ended = [
-      { until, reason: AttemptResult.RATE_LIMITED, givenByProvider: true },
-      { until, reason: AttemptResult.FEATURE_UNAVAILABLE, feature: 'context-1m-*' },
+      { untilMs, reason: AttemptResult.RATE_LIMITED, givenByProvider: true },
+      { untilMs, reason: AttemptResult.FEATURE_UNAVAILABLE, feature: 'context-1m-*' },
     ];
     const line = new CommandLine((router) => {
       router.service(AccountService, { setAccountState: () => ({ ended }) });

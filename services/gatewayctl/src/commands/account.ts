@@ -1,4 +1,3 @@
-import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { ConfigError, type Environment, readSettings } from '@gateway/config/env-reader';
 import { isFailing, lastErrorText } from '@gateway/presentation/account-error-text';
 import { AccountService } from '@gateway/proto/admin/v1/account_service_pb.js';
@@ -169,8 +168,8 @@ const columns: Columns<Account> = {
 };
 
 /** "all models until 2026-11-28 20:00:00 UTC (rate_limited)" */
-function cooldownText({ until, model, feature, reason }: Cooldown): string {
-  const end = timeText(until, 'an operator enables it');
+function cooldownText({ untilMs, model, feature, reason }: Cooldown): string {
+  const end = timeText(untilMs, 'an operator enables it');
   return `${model || feature || 'all models'} until ${end} (${enumWord(AttemptResult, reason)})`;
 }
 
@@ -184,8 +183,8 @@ export function accountStateCell(account: Pick<Account, 'state' | 'lastError'>):
 }
 
 export function lastErrorCell(error: AccountError | undefined, nowMs: number): string {
-  if (error?.at === undefined) return '';
-  return lastErrorText(error, durationText(Math.max(0, nowMs - timestampMs(error.at))));
+  if (error === undefined) return '';
+  return lastErrorText(error, durationText(Math.max(0, nowMs - error.atMs)));
 }
 
 interface AddFlags extends CredentialFlags {

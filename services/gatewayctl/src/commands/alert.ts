@@ -38,7 +38,7 @@ export function alertCommand({ connect }: CommandContext): Command {
 }
 
 const columns: Columns<Alert> = {
-  at: ({ at }) => timeText(at),
+  at: ({ atMs }) => timeText(atMs),
   receiver: ({ receiver }) => receiver,
   state: ({ state }): Cell => ({ text: enumWord(AlertState, state), color: colors[state] }),
   answer: ({ answer }) => answer,

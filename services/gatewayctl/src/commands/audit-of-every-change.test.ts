@@ -28,14 +28,14 @@ import { type FieldValues, filledMessage } from '../__fixtures__/filled-message.
 const neededValues: FieldValues = {
   pageToken: '',
   nextPageToken: '',
-  expectedRevision: 0n,
+  expectedRevision: 0,
   conflict: false,
   dryRun: false,
   localDay: '2026-11-20',
 };
 
 /** What an answer leaves out, because the RPC would have nothing to do. */
-const absentFor: Readonly<Record<string, FieldValues>> = { revokeToken: { revokedAt: undefined } };
+const absentFor: Readonly<Record<string, FieldValues>> = { revokeToken: { revokedAtMs: undefined } };
 
 /** These name something that exists; the others may create it. */
 const namesKnown: ReadonlySet<string> = new Set(['probeAccounts', 'testAlert']);

@@ -25,7 +25,7 @@ export function auditCommand({ connect }: CommandContext): Command {
     .action(async (search: string | undefined, { since, until, last, ...output }: OutputFlags & RangeFlags) => {
       await using admin = await connect({ reads: true });
       const ask = (page: Page) =>
-        admin.clientOf(AuditService).listAudit({ search: search ?? '', since, until, ...page });
+        admin.clientOf(AuditService).listAudit({ search: search ?? '', sinceMs: since, untilMs: until, ...page });
       const pages = firstOf(last, ask, ({ entries }) => entries);
       const isAll = search === undefined && since === undefined && until === undefined;
       const whenNone = isAll ? 'No changes yet.' : 'No matching entries.';
@@ -35,7 +35,7 @@ export function auditCommand({ connect }: CommandContext): Command {
 }
 
 const columns: Columns<AuditEntry> = {
-  at: ({ at }) => timeText(at),
+  at: ({ atMs }) => timeText(atMs),
   who: ({ actor }) => actor || '(nobody)',
   from: ({ address }) => address,
   what: ({ action }) => action,

@@ -12,7 +12,7 @@ describe('gatewayctl config', () => {
     new CommandLine((router) =>
       router.service(ConfigurationService, {
         getConfiguration: () => ({
-          file: { path: '/etc/gateway.yaml', text: 'pools: {}\n' },
+          file: { path: '/etc/gateway.yaml', text: 'pools: {}\n', loadedAtMs: Date.UTC(2026, 10, 28) },
           settings: [
             { service: 'limiter', name: 'REDIS_URL', value: '(set)', origin: 'environment' },
             { service: 'limiter', name: 'LOG_LEVEL', value: 'info', origin: 'default', address: '10.0.0.1:9090' },
@@ -30,7 +30,9 @@ describe('gatewayctl config', () => {
 
   it('shows settings with their origin, or the file itself', async () => {
     const { printed } = await commandLine().run('config', 'show');
-    expect(printed).toMatch(/gateway\.yaml +\/etc\/gateway\.yaml\n\n.*\nlimiter +REDIS_URL +\(set\) +environment/);
+    expect(printed).toMatch(
+      /gateway\.yaml +\/etc\/gateway\.yaml\nin use since +2026-11-28 00:00:00 UTC\n\n.*\nlimiter +REDIS_URL +\(set\) +environment/,
+    );
     expect(printed).toMatch(/^limiter at 10\.0\.0\.1:9090 +LOG_LEVEL +info +default$/m);
     expect(printed).toMatch(/\n\nUnknown: edge-router at 10\.0\.0\.3:9090: did not answer within 2 s\n$/);
     expect((await commandLine().run('config', 'show', '--file')).printed).toBe('pools: {}\n');

@@ -46,7 +46,7 @@ export function configCommand({ connect }: CommandContext): Command {
 function configurationText({ file, settings, silent }: GetConfigurationResponse): string {
   const head = factSheet({
     'gateway.yaml': file === undefined ? 'unknown' : file.path || 'none (built-in defaults apply)',
-    'in use since': timeText(file?.loadedAt),
+    'in use since': timeText(file?.loadedAtMs),
     problems: file?.problems.join(' ') ? { text: file.problems.join(' '), color: 'red' } : undefined,
     currency: file?.currency,
   });

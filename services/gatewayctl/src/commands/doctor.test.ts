@@ -213,7 +213,7 @@ describe('gatewayctl doctor', () => {
   });
 
   it('fails if a group with a budget refuses models for want of a price', async () => {
-    const group = { name: 'Team A', limits: { budget: { amountMicros: 1n } } };
+    const group = { name: 'Team A', limits: { budget: { amountMicros: 1 } } };
     const groups = {
       currency: 'EUR',
       groups: [{ group, modelsWithoutPrice: ['gpt-x'] }],
@@ -244,8 +244,8 @@ describe('gatewayctl doctor', () => {
   });
 
   it('says that a pool is paused, why and until when', async () => {
-    const until = { seconds: 1_800_000_000n, nanos: 0 };
-    const pause = { reason: AttemptResult.NETWORK_ERROR, wholePool: true, until };
+    const untilMs = 1_800_000_000_000;
+    const pause = { reason: AttemptResult.NETWORK_ERROR, wholePool: true, untilMs };
     const { exitCode, lines } = await commandLine({ pauses: [pause] }).run('doctor');
     expect(exitCode).toBe(1);
     expect(lines.join('\n')).toMatch(
@@ -334,9 +334,9 @@ describe('gatewayctl doctor', () => {
   });
 
   it('with --probe, says how to end the pause of an account whose credential the provider accepts again', async () => {
-    const until = { seconds: 1_795_000_000n };
+    const untilMs = 1_795_000_000_000;
     const accounts = [AttemptResult.UNAUTHORIZED, AttemptResult.RATE_LIMITED].map((reason, at) => ({
-      ...{ id: `a/${at}`, state: AccountState.COOLING, cooldowns: [{ until, reason }] },
+      ...{ id: `a/${at}`, state: AccountState.COOLING, cooldowns: [{ untilMs, reason }] },
     }));
     const result = ProbeResult.SUCCEEDED;
     const probes = accounts.map(({ id }) => ({ accountId: id, result, upstreamStatus: 200, modelCount: 1 }));

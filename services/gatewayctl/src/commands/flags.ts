@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises';
-import { type Timestamp, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { addLocalDays, endOfLocalDayMs, epochMs, isLocalDay, type LocalDay, localDayOf } from '@gateway/time';
 import { InvalidArgumentError } from 'commander';
 import { UsageError } from '../failures.ts';
@@ -34,23 +33,23 @@ export function durationMs(text: string): number {
 }
 
 /** A time in the past: a duration before now, or a time. */
-export function pastMoment(text: string): Timestamp {
-  if (/^\d+[smhdw]$/.test(text)) return timestampFromMs(epochMs() - durationMs(text));
+export function pastMoment(text: string): number {
+  if (/^\d+[smhdw]$/.test(text)) return epochMs() - durationMs(text);
   return moment(text);
 }
 
 /** A time in the future: a duration from now, the end of a day, or a time. */
-export function comingMoment(text: string): Timestamp {
-  if (/^\d+[smhdw]$/.test(text)) return timestampFromMs(epochMs() + durationMs(text));
-  const at = isLocalDay(text) ? timestampFromMs(endOfLocalDayMs(text)) : moment(text);
-  if (Number(at.seconds) * 1_000 > epochMs()) return at;
+export function comingMoment(text: string): number {
+  if (/^\d+[smhdw]$/.test(text)) return epochMs() + durationMs(text);
+  const atMs = isLocalDay(text) ? endOfLocalDayMs(text) : moment(text);
+  if (atMs > epochMs()) return atMs;
   throw new InvalidArgumentError('It must be in the future.');
 }
 
-function moment(text: string): Timestamp {
+function moment(text: string): number {
   const iso = text.replace(/^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d) UTC$/, '$1T$2Z');
   const ms = /^\d{4}-\d\d-\d\dT/.test(iso) ? Date.parse(iso) : Number.NaN;
-  if (!Number.isNaN(ms)) return timestampFromMs(ms);
+  if (!Number.isNaN(ms)) return ms;
   throw new InvalidArgumentError('It must be a duration such as 12h or 30d, or a time such as 2026-11-20T09:00:00Z.');
 }
 
@@ -89,8 +88,8 @@ export async function readNamedFile(name: string, path = name): Promise<string> 
 
 /** The flags that select a part of a list, newest first. */
 export interface RangeFlags {
-  readonly since?: Timestamp;
-  readonly until?: Timestamp;
+  readonly since?: number;
+  readonly until?: number;
   /** The most rows. */
   readonly last: number;
 }

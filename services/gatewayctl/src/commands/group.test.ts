@@ -12,18 +12,18 @@ const group = {
   limits: {
     requestsPerMinute: 60,
     concurrentRequests: 5,
-    budget: { amountMicros: 250_000_000n, period: BudgetPeriod.MONTH },
+    budget: { amountMicros: 250_000_000, period: BudgetPeriod.MONTH },
   },
   access: { models: ['claude*'], accountLabels: [] },
   tokens: 3,
-  revision: 4n,
+  revision: 4,
 };
 const listing = {
   group,
   limits: {
     requests: { limit: 60, remaining: 48 },
     concurrency: { limit: 5, running: 2 },
-    budget: { amountMicros: 250_000_000n, spentMicros: 12_500_000n, reservedMicros: 400_000n },
+    budget: { amountMicros: 250_000_000, spentMicros: 12_500_000, reservedMicros: 400_000 },
   },
 };
 
@@ -66,9 +66,9 @@ describe('gatewayctl group', () => {
         note: 'of ops',
         limits: {
           requestsPerMinute: 60,
-          tokensPerDay: 1_000n,
+          tokensPerDay: 1_000,
           concurrentRequests: 5,
-          budget: { amountMicros: 12_500_000n, period: BudgetPeriod.WEEK },
+          budget: { amountMicros: 12_500_000, period: BudgetPeriod.WEEK },
         },
         access: { models: ['claude*', 'snel'], accountLabels: ['team-a'] },
       },
@@ -90,7 +90,7 @@ describe('gatewayctl group', () => {
     await line.run('group', 'set', 'Team A', '--budget', 'none', '--models', 'none');
     const { requestsPerMinute, concurrentRequests } = group.limits;
     expect(asked.at(-1)).toMatchObject({
-      ...{ groupId: id, expectedRevision: 4n, limits: { requestsPerMinute, concurrentRequests } },
+      ...{ groupId: id, expectedRevision: 4, limits: { requestsPerMinute, concurrentRequests } },
       access: { models: [] },
     });
     expect(asked.at(-1)).not.toHaveProperty('limits.budget', expect.anything());

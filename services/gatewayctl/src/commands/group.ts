@@ -68,7 +68,7 @@ export function groupCommand({ connect }: CommandContext): Command {
         throw new UsageError('nothing to change: see gatewayctl group set --help.');
       await using admin = await connect();
       const { group: listing } = await findGroup(admin, named);
-      const { groupId = '', revision = 0n, limits, access } = listing.group ?? {};
+      const { groupId = '', revision = 0, limits, access } = listing.group ?? {};
       if (name !== undefined && name !== listing.group?.name) await confirmNamed(listing, 'renamed', yes);
       const { group: changed, warnings } = await admin.clientOf(GroupService).updateGroup({
         ...{ groupId, name, note, expectedRevision: revision },
@@ -157,7 +157,7 @@ function budgetOrNone(text: string) {
     throw new InvalidArgumentError('It must be an amount and a period such as 250/month, or none.');
   const [whole = '', fraction = ''] = amount.split('.');
   return {
-    amountMicros: BigInt(whole) * 1_000_000n + BigInt(fraction.padEnd(6, '0')),
+    amountMicros: Number(whole + fraction.padEnd(6, '0')),
     period: periods[period as keyof typeof periods],
   };
 }
@@ -178,7 +178,7 @@ function columnsIn(currency: string): Columns<GroupListing> {
 
 function groupText(listing: GroupListing, currency: string, labels: readonly string[]): string {
   const { mayExceedMicros } = listing;
-  const { group, limits, budgetEndsAt, tokensByDay } = listing;
+  const { group, limits, budgetEndsAtMs, tokensByDay } = listing;
   const more = (group?.tokens ?? 0) - labels.length;
   const warnings = listing.warnings.map((text) => `\n${colored('!', 'yellow')} ${text}\n`).join('');
   return `${factSheet({
@@ -188,14 +188,14 @@ function groupText(listing: GroupListing, currency: string, labels: readonly str
     'tokens/day': tokensText(listing),
     running: runningText(listing),
     budget: budgetText(listing, currency),
-    'may be exceeded by': mayExceedMicros === 0n ? undefined : moneyText(mayExceedMicros, currency),
+    'may be exceeded by': mayExceedMicros === 0 ? undefined : moneyText(mayExceedMicros, currency),
     'unpriced models': unpricedText(group),
-    'budget resets': timeText(limits?.budget?.resetsAt),
-    'used up at this rate': timeText(budgetEndsAt),
+    'budget resets': timeText(limits?.budget?.resetsAtMs),
+    'used up at this rate': timeText(budgetEndsAtMs),
     models: group?.access?.models.join(', '),
     'account labels': group?.access?.accountLabels.join(', '),
     'last days': tokensByDay.join(' '),
-    created: timeText(group?.createdAt),
+    created: timeText(group?.createdAtMs),
     note: group?.note,
   })}${warnings}`;
 }
@@ -220,7 +220,7 @@ function budgetText({ group, limits }: GroupListing, currency: string): string {
   const whole = `${moneyText(budget.amountMicros, currency)} per ${BudgetPeriod[budget.period]?.toLowerCase()}`;
   if (limits?.budget === undefined) return whole;
   const { spentMicros, reservedMicros } = limits.budget;
-  const reserved = reservedMicros === 0n ? '' : `, ${moneyText(reservedMicros, currency)} reserved`;
+  const reserved = reservedMicros === 0 ? '' : `, ${moneyText(reservedMicros, currency)} reserved`;
   return `${moneyText(spentMicros, currency)} of ${whole}${reserved}`;
 }
 
@@ -231,7 +231,7 @@ function unpricedText(group: GroupListing['group']): string | undefined {
 }
 
 /** "12 of 60"; only the limit if the limiter could not be asked. */
-function usedText(limit: number | bigint | undefined, used: number | bigint | undefined): string {
+function usedText(limit: number | undefined, used: number | undefined): string {
   if (limit === undefined) return '–';
   return used === undefined ? `${limit}` : `${used} of ${limit}`;
 }

@@ -46,7 +46,7 @@ function routes(router: ConnectRouter): void {
     listReplicas: () => ({ replicas: [{ service: 'limiter', address, version: '0.1.0' }] }),
   });
   router.service(UsageService, {
-    reportUsage: () => ({ rows: [{ usage: { tokenId: id, totals: { requests: 1n } }, tokenLabel: label }] }),
+    reportUsage: () => ({ rows: [{ usage: { tokenId: id, totals: { requests: 1 } }, tokenLabel: label }] }),
   });
 }
 

@@ -1,11 +1,10 @@
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { OperatorService, Role } from '@gateway/proto/admin/v1/operator_service_pb.js';
 import { describe, expect, it } from 'vitest';
 import { CommandLine } from '../__fixtures__/command-line.ts';
 
 const operators = [
-  { operatorId: 'aa11', name: 'eva', role: Role.ADMIN, revision: 4n },
-  { operatorId: 'aa22', name: 'bob', role: Role.VIEWER, disabledAt: timestampFromMs(0) },
+  { operatorId: 'aa11', name: 'eva', role: Role.ADMIN, revision: 4 },
+  { operatorId: 'aa22', name: 'bob', role: Role.VIEWER, disabledAtMs: 0 },
 ];
 
 describe('gatewayctl operator', () => {
@@ -40,7 +39,7 @@ describe('gatewayctl operator', () => {
     expect((await line.run('operator', 'rotate-token', 'eva')).printed).toBe('gw_a_other\n');
     expect(asked).toMatchObject([
       { name: 'eva', role: Role.ADMIN },
-      { operatorId: 'aa11', expectedRevision: 4n },
+      { operatorId: 'aa11', expectedRevision: 4 },
     ]);
     expect(await line.run('operator', 'create', 'eva', 'king')).toMatchObject({ exitCode: 2 });
   });
@@ -51,7 +50,7 @@ describe('gatewayctl operator', () => {
     await line.run('operator', 'disable', 'aa2');
     await line.run('operator', 'enable', 'bob');
     expect(asked).toMatchObject([
-      { operatorId: 'aa11', role: Role.VIEWER, expectedRevision: 4n },
+      { operatorId: 'aa11', role: Role.VIEWER, expectedRevision: 4 },
       { operatorId: 'aa22', disabled: true },
       { operatorId: 'aa22', disabled: false },
     ]);

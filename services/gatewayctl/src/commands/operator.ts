@@ -109,8 +109,8 @@ const columns: Columns<Operator> = {
   name: ({ name }) => name,
   role: ({ role }) => enumWord(Role, role),
   'sign-in': { of: ({ oidcSubject }) => (oidcSubject === '' ? 'token' : 'OpenID Connect'), spare: true },
-  'last seen': ({ lastSeenAt }) => timeText(lastSeenAt, 'never'),
-  state: ({ disabledAt }) =>
-    disabledAt === undefined ? { text: 'enabled', color: 'green' } : { text: 'disabled', color: 'dim' },
+  'last seen': ({ lastSeenAtMs }) => timeText(lastSeenAtMs, 'never'),
+  state: ({ disabledAtMs }) =>
+    disabledAtMs === undefined ? { text: 'enabled', color: 'green' } : { text: 'disabled', color: 'dim' },
   id: ({ operatorId }) => operatorId,
 };

@@ -94,9 +94,9 @@ const columns: Columns<Person> = {
   'e-mail': ({ email }) => email,
   name: ({ name }) => name,
   sessions: ({ sessions }) => sessions.length,
-  'last seen': ({ lastSeenAt }) => timeText(lastSeenAt, 'never'),
-  state: ({ disabledAt }) =>
-    disabledAt === undefined ? { text: 'enabled', color: 'green' } : { text: 'disabled', color: 'dim' },
+  'last seen': ({ lastSeenAtMs }) => timeText(lastSeenAtMs, 'never'),
+  state: ({ disabledAtMs }) =>
+    disabledAtMs === undefined ? { text: 'enabled', color: 'green' } : { text: 'disabled', color: 'dim' },
   id: ({ personId }) => personId,
 };
 
@@ -104,18 +104,18 @@ const sessionColumns: Columns<Session> = {
   session: ({ sessionId }) => sessionId,
   client: ({ surface, client }) => [surface, client].filter(Boolean).join(', '),
   address: ({ address }) => address,
-  'last used': ({ lastUsedAt }) => timeText(lastUsedAt),
-  'ends unused': ({ expiresAt }) => timeText(expiresAt),
+  'last used': ({ lastUsedAtMs }) => timeText(lastUsedAtMs),
+  'ends unused': ({ expiresAtMs }) => timeText(expiresAtMs),
   token: ({ tokenId }) => tokenId,
 };
 
 function personText(person: Person): string {
-  const { email, name, personId, subject, createdAt, lastSeenAt, disabledAt, sessions } = person;
+  const { email, name, personId, subject, createdAtMs, lastSeenAtMs, disabledAtMs, sessions } = person;
   const facts = factSheet({
     ...{ 'e-mail': email, name, id: personId, subject },
-    'signed in first': timeText(createdAt),
-    'last seen': timeText(lastSeenAt),
-    state: disabledAt === undefined ? 'enabled' : `disabled since ${timeText(disabledAt)}`,
+    'signed in first': timeText(createdAtMs),
+    'last seen': timeText(lastSeenAtMs),
+    state: disabledAtMs === undefined ? 'enabled' : `disabled since ${timeText(disabledAtMs)}`,
     sessions: sessions.length === 0 ? 'none' : undefined,
   });
   return sessions.length === 0 ? facts : `${facts}\n${new Table(sessionColumns).linesOf(sessions)}`;

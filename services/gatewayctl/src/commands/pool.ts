@@ -1,4 +1,3 @@
-import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { isFailing } from '@gateway/presentation/account-error-text';
 import { pauseReason } from '@gateway/presentation/pool-pause-text';
 import {
@@ -136,9 +135,9 @@ function poolText({ pool, accounts, forecasts, pauses }: PoolStatus, nowMs: numb
 /** "paused until 2026-11-26 15:51:00 UTC: the provider is overloaded" */
 export function pauseText(pause: PoolPause): string {
   const end =
-    pause.until === undefined
+    pause.untilMs === undefined
       ? '; one request is testing whether the provider has recovered'
-      : ` until ${timeText(pause.until)}`;
+      : ` until ${timeText(pause.untilMs)}`;
   return `paused${end}: ${pauseReason(pause)}`;
 }
 
@@ -158,19 +157,18 @@ function headroomOf({ windows }: Account): number | undefined {
 
 function forecastText(forecast: QuotaForecast | undefined, silentAccounts: number, nowMs: number): string {
   if (forecast?.outlook === QuotaOutlook.LASTS) return 'do not run out at the current rate';
-  if (forecast?.endsAt === undefined) {
+  if (forecast?.endsAtMs === undefined) {
     return 'no forecast: no account has reported a quota with a duration and a reset time';
   }
-  const { window } = forecast;
-  const atMs = timestampMs(forecast.endsAt);
+  const { window, endsAtMs } = forecast;
   const silent =
     silentAccounts === 1
       ? '1 account without a reported quota may last longer'
       : `${silentAccounts} accounts without a reported quota may last longer`;
   const besides = silentAccounts === 0 ? '' : `; ${silent}`;
   if (window === '') return `no account is available${besides}`;
-  if (atMs <= nowMs) return `${window} quota used up${besides}`;
-  const when = `${timeText(forecast.endsAt)} (in ${durationText(atMs - nowMs)})`;
+  if (endsAtMs <= nowMs) return `${window} quota used up${besides}`;
+  const when = `${timeText(endsAtMs)} (in ${durationText(endsAtMs - nowMs)})`;
   return `${window} quota used up at ${when} at the current rate${besides}`;
 }
 
@@ -185,21 +183,21 @@ function columnsAt(nowMs: number): Columns<Account> {
     },
     'quotas used': ({ windows }) => windows.map((window) => quotaText(window, nowMs)).join('; '),
     reason: ({ cooldowns, note, lastError }) => {
-      const running = cooldowns.filter(({ until }) => until === undefined || timestampMs(until) > nowMs);
+      const running = cooldowns.filter(({ untilMs }) => untilMs === undefined || untilMs > nowMs);
       return joined([...running.map(cooldownText), note, lastErrorCell(lastError, nowMs)]);
     },
   };
 }
 
-function quotaText({ name, models, usedFraction, resetsAt }: QuotaWindow, nowMs: number): string {
+function quotaText({ name, models, usedFraction, resetsAtMs }: QuotaWindow, nowMs: number): string {
   const of = models === '' ? '' : ` of ${models}`;
-  const reset = resetsAt === undefined ? '' : `, resets in ${durationText(Math.max(0, timestampMs(resetsAt) - nowMs))}`;
+  const reset = resetsAtMs === undefined ? '' : `, resets in ${durationText(Math.max(0, resetsAtMs - nowMs))}`;
   return `${name}${of} ${percent(usedFraction)}${reset}`;
 }
 
-function cooldownText({ until, model, feature, reason, givenByProvider }: Cooldown): string {
+function cooldownText({ untilMs, model, feature, reason, givenByProvider }: Cooldown): string {
   const of = model || feature;
   const scope = of === '' ? 'cooling' : `cooling for ${of}`;
-  const end = until === undefined ? 'until an operator enables it' : `until ${timeText(until)}`;
+  const end = untilMs === undefined ? 'until an operator enables it' : `until ${timeText(untilMs)}`;
   return `${scope} ${end} after ${enumWord(AttemptResult, reason)}${givenByProvider ? ' (reset named by the provider)' : ''}`;
 }

@@ -50,7 +50,7 @@ export function requestCommand({ connect }: CommandContext): Command {
     .option('--last <number>', 'maximum number of rows', wholeNumber(1, 1_000_000), 20)
     .action(async ({ since, until, last, ...flags }: SearchFlags & RangeFlags) => {
       await using admin = await connect({ reads: true });
-      const asked = { search: { ...searchOf(flags), since, until }, token: flags.token ?? '' };
+      const asked = { search: { ...searchOf(flags), sinceMs: since, untilMs: until }, token: flags.token ?? '' };
       const ask = (page: Page) => admin.clientOf(RequestService).listRequests({ ...asked, ...page });
       const pages = firstOf(last, ask, ({ requests }) => requests);
       await printList(flags, RequestListingSchema, pages, { columns, whenNone: 'No matching requests in the log.' });
@@ -106,13 +106,13 @@ function searchOf({ model, account, endpoint, status }: SearchFlags) {
   return { model: model ?? '', accountId: account ?? '', endpoint: endpoint ?? '', ...status };
 }
 
-function wholeStory({ request, recorded, loggedAt }: GetRequestResponse): string {
-  if (request?.request !== undefined) return requestText(request.request, request.tokenLabel, loggedAt);
+function wholeStory({ request, recorded, loggedAtMs }: GetRequestResponse): string {
+  if (request?.request !== undefined) return requestText(request.request, request.tokenLabel, loggedAtMs);
   return recorded === undefined ? '' : ledgerText(recorded);
 }
 
 const columns: Columns<RequestListing> = {
-  received: ({ request }) => timeText(request?.receivedAt),
+  received: ({ request }) => timeText(request?.receivedAtMs),
   request: ({ request }) => request?.requestId ?? '',
   token: ({ tokenLabel, request }) => tokenLabel || (request?.tokenId ?? ''),
   endpoint: { of: ({ request }) => request?.endpoint ?? '', spare: true },

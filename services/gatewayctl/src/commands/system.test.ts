@@ -13,7 +13,7 @@ describe('gatewayctl system', () => {
     ready: false,
     problem: 'it starts',
     cpuShare: 0.25,
-    residentBytes: 1_048_576n,
+    residentBytes: 1_048_576,
   };
   const line = () =>
     new CommandLine((router) =>

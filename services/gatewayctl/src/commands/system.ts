@@ -1,4 +1,3 @@
-import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { figureText } from '@gateway/presentation/figure-text';
 import {
   type Attention,
@@ -54,7 +53,7 @@ function statusText({ points, attention }: Overview, replicas: ListReplicasRespo
     'errors by code': `${rate(now?.refusalsPerSecond)}${byName(now?.refusalsPerMinuteByCode)}`,
     'first token': `p50 ${seconds(now?.firstTokenP50Seconds)}, p95 ${seconds(now?.firstTokenP95Seconds)}`,
     tokens: `${Math.round(sum(now?.tokensPerMinuteByModel))}/min${byName(now?.tokensPerMinuteByModel)}`,
-    'open streams': Number(now?.openStreams ?? 0n),
+    'open streams': now?.openStreams ?? 0,
   });
   const needs = attention.map(attentionLine).join('') || colored('All clear.\n', 'green');
   return `${needs}\n${facts}\n${new Table({ ...columns, details: { of: detailsText, spare: true } }).linesOf(replicas.replicas)}`;
@@ -92,8 +91,8 @@ const columns: Columns<Replica> = {
   address: ({ address }) => address,
   state: ({ ready, problem }): Cell => (ready ? { text: 'ready', color: 'green' } : { text: problem, color: 'red' }),
   version: ({ version }) => version,
-  up: ({ startedAt }) => (startedAt === undefined ? '' : durationText(epochMs() - timestampMs(startedAt))),
-  memory: ({ residentBytes }) => bytesText(Number(residentBytes)),
+  up: ({ startedAtMs }) => (startedAtMs === undefined ? '' : durationText(epochMs() - startedAtMs)),
+  memory: ({ residentBytes }) => bytesText(residentBytes),
   cpu: ({ cpuShare }) => percent(cpuShare),
 };
 

@@ -22,10 +22,9 @@ export const maxRequests = 2 ** 32 - 1;
 export function changedLimits(flags: TermFlags, limits: Partial<Limits> = {}) {
   const { rpm, tpd, concurrent, budget } = flags;
   if ([rpm, tpd, concurrent, budget].every((flag) => flag === undefined)) return undefined;
-  const tokensPerDay = typeof tpd === 'number' ? BigInt(tpd) : tpd;
   return {
     requestsPerMinute: withoutNone(rpm ?? limits.requestsPerMinute),
-    tokensPerDay: withoutNone(tokensPerDay ?? limits.tokensPerDay),
+    tokensPerDay: withoutNone(tpd ?? limits.tokensPerDay),
     concurrentRequests: withoutNone(concurrent ?? limits.concurrentRequests),
     budget: withoutNone(budget ?? limits.budget),
   };

@@ -1,4 +1,3 @@
-import { type Timestamp, timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
 import { reachedText, usedToday } from '@gateway/presentation/token-use-text';
 import {
   IssueTokenResponseSchema,
@@ -98,7 +97,7 @@ export function tokenCommand({ connect, env }: CommandContext): Command {
       await using admin = await connect({ issues: true });
       const groupId = group === undefined ? '' : await findGroupId(admin, group);
       const granted = { limits: changedLimits(terms) ?? {}, access: changedAccess(terms) };
-      const request = { kind: kinds[kind], label, ...granted, groupId, note, expiresAt: expires };
+      const request = { kind: kinds[kind], label, ...granted, groupId, note, expiresAtMs: expires };
       const issued = await admin.clientOf(TokenService).issueToken(request);
       await printMessage({ output }, IssueTokenResponseSchema, issued, ({ tokenText: text }) => `${text}\n`);
       noteChange(
@@ -136,7 +135,7 @@ export function tokenCommand({ connect, env }: CommandContext): Command {
       const { token: seen } = await findToken(admin, named);
       const request = {
         tokenId: seen?.tokenId ?? '',
-        expectedRevision: seen?.revision ?? 0n,
+        expectedRevision: seen?.revision ?? 0,
         ...changesOf(flags, seen),
         groupId: flags.group === undefined ? undefined : await findGroupId(admin, flags.group),
       };
@@ -152,11 +151,11 @@ export function tokenCommand({ connect, env }: CommandContext): Command {
     .action(async (named: string, { keepOld, ...output }: OutputFlags & { readonly keepOld: number }) => {
       if (keepOld > maxKeepOldMs) throw new UsageError('--keep-old: At most 30d.');
       await using admin = await connect({ issues: true });
-      const { tokenId = '', revision: expectedRevision = 0n } = (await findToken(admin, named)).token ?? {};
+      const { tokenId = '', revision: expectedRevision = 0 } = (await findToken(admin, named)).token ?? {};
       const request = { tokenId, expectedRevision, keepOldSeconds: keepOld / 1_000 };
       const rotated = await admin.clientOf(TokenService).rotateToken(request);
       await printMessage(output, RotateTokenResponseSchema, rotated, ({ tokenText: text }) => `${text}\n`);
-      const old = keepOld === 0 ? 'no longer works' : `works until ${timeText(timestampFromMs(epochMs() + keepOld))}`;
+      const old = keepOld === 0 ? 'no longer works' : `works until ${timeText(epochMs() + keepOld)}`;
       noteChange(
         admin,
         `rotated ${tokenId} (${rotated.token?.label}); the old secret ${old}; copy the new one now, you won't see it again`,
@@ -168,8 +167,9 @@ export function tokenCommand({ connect, env }: CommandContext): Command {
     .argument('<token>', 'id, beginning of an id, or label', idOrPrefix)
     .action(async (named: string) => {
       await using admin = await connect();
-      const { tokenId = '', label = '', revokedAt } = (await findToken(admin, named)).token ?? {};
-      if (revokedAt !== undefined) return note(`${tokenId} (${label}) was already revoked at ${timeText(revokedAt)}`);
+      const { tokenId = '', label = '', revokedAtMs } = (await findToken(admin, named)).token ?? {};
+      const revokedAt = timeText(revokedAtMs);
+      if (revokedAt !== '') return note(`${tokenId} (${label}) was already revoked at ${revokedAt}`);
       await admin.clientOf(TokenService).revokeToken({ tokenId });
       noteChange(admin, `revoked ${tokenId} (${label})`);
     });
@@ -196,14 +196,14 @@ interface IssueFlags extends OutputFlags, TermFlags {
   readonly label: string;
   readonly group?: string;
   readonly note?: string;
-  readonly expires?: Timestamp;
+  readonly expires?: number;
 }
 
 interface SetFlags extends TermFlags {
   readonly label?: string;
   readonly group?: string;
   readonly note?: string;
-  readonly expires?: Timestamp | 'never';
+  readonly expires?: number | 'never';
 }
 
 function changesOf({ label, note, expires, group: _, ...terms }: SetFlags, seen: Token | undefined) {
@@ -212,7 +212,7 @@ function changesOf({ label, note, expires, group: _, ...terms }: SetFlags, seen:
     note,
     limits: changedLimits(terms, seen?.limits),
     access: changedAccess(terms, seen?.access),
-    ...(expires === 'never' ? { clearExpiry: true } : { expiresAt: expires }),
+    ...(expires === 'never' ? { clearExpiry: true } : { expiresAtMs: expires }),
   };
 }
 
@@ -223,8 +223,8 @@ const columns: Columns<TokenListing> = {
   group: { of: ({ groupName }) => groupName, spare: true },
   'requests/min': requestsText,
   'tokens/day': tokensText,
-  today: { of: (listing) => Number(usedOf(listing)), spare: true },
-  expires: { of: ({ token }) => timeText(token?.expiresAt), spare: true },
+  today: { of: usedOf, spare: true },
+  expires: { of: ({ token }) => timeText(token?.expiresAtMs), spare: true },
   state: listedStateCell,
 };
 
@@ -245,20 +245,20 @@ function leftOf(concurrency: Concurrency | undefined): number | undefined {
   return concurrency && Math.max(0, concurrency.limit - concurrency.running);
 }
 
-function usedOf({ limits, tokensByDay }: TokenListing): bigint {
-  return usedToday(limits?.tokens, tokensByDay.at(-1) ?? 0n);
+function usedOf({ limits, tokensByDay }: TokenListing): number {
+  return usedToday(limits?.tokens, tokensByDay.at(-1) ?? 0);
 }
 
 /** "12 of 60": the used part of the limit; only the limit if the limiter could not be asked. */
-function usedText(limit: number | bigint | undefined, left: number | bigint | undefined, used?: bigint): string {
+function usedText(limit: number | undefined, left: number | undefined, used?: number): string {
   if (limit === undefined) return '–';
   if (left === undefined) return `${limit}`;
-  return `${used ?? (limit > left ? BigInt(limit) - BigInt(left) : 0)} of ${limit}${reachedText(left)}`;
+  return `${used ?? Math.max(0, limit - left)} of ${limit}${reachedText(left)}`;
 }
 
 function stateCell({ token }: TokenListing): Cell {
-  if (token?.revokedAt !== undefined) return { text: 'revoked', color: 'dim' };
-  const isOver = token?.expiresAt !== undefined && timestampMs(token.expiresAt) <= epochMs();
+  if (token?.revokedAtMs !== undefined) return { text: 'revoked', color: 'dim' };
+  const isOver = token?.expiresAtMs !== undefined && token.expiresAtMs <= epochMs();
   return isOver ? { text: 'expired', color: 'yellow' } : { text: 'valid', color: 'green' };
 }
 
@@ -269,7 +269,7 @@ function listedStateCell(listing: TokenListing): Cell {
 }
 
 function oldSecretText({ token }: TokenListing): string {
-  return token?.oldTextValidUntil === undefined ? '' : `valid until ${timeText(token.oldTextValidUntil)}`;
+  return token?.oldTextValidUntilMs === undefined ? '' : `valid until ${timeText(token.oldTextValidUntilMs)}`;
 }
 
 function tokenText(listing: TokenListing): string {
@@ -281,17 +281,17 @@ function tokenText(listing: TokenListing): string {
     group: groupName,
     state: stateCell(listing),
     'requests/min': requestsText(listing),
-    'next slot': limits?.requests?.remaining === 0 ? timeText(limits.requests.nextSlotAt) : undefined,
+    'next slot': limits?.requests?.remaining === 0 ? timeText(limits.requests.nextSlotAtMs) : undefined,
     'tokens/day': tokensText(listing),
-    'day ends': timeText(limits?.tokens?.resetsAt),
+    'day ends': timeText(limits?.tokens?.resetsAtMs),
     'last days': tokensByDay.join(' '),
     running: usedText(token?.limits?.concurrentRequests, leftOf(limits?.concurrency)),
     models: token?.access?.models.join(', '),
     'account labels': token?.access?.accountLabels.join(', '),
-    created: timeText(token?.createdAt),
-    expires: timeText(token?.expiresAt),
+    created: timeText(token?.createdAtMs),
+    expires: timeText(token?.expiresAtMs),
     'old secret': oldSecretText(listing),
-    revoked: timeText(token?.revokedAt),
+    revoked: timeText(token?.revokedAtMs),
     note: token?.note,
   });
 }

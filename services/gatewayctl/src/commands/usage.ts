@@ -104,8 +104,8 @@ async function replayDeadLetters(usage: Client<typeof UsageService>, dryRun: boo
     totals.replayed += replayed;
     totals.duplicates += duplicates;
     totals.stillDead += stillDead.length;
-    for (const { deadLetterId, receivedAt, reason } of stillDead) {
-      print(`${deadLetterId}  ${timeText(receivedAt)}  ${visibleText(reason)}\n`);
+    for (const { deadLetterId, receivedAtMs, reason } of stillDead) {
+      print(`${deadLetterId}  ${timeText(receivedAtMs)}  ${visibleText(reason)}\n`);
     }
     const read = totals.replayed + totals.duplicates + totals.stillDead;
     if (nextPageToken !== '') note(`${countText(read, 'dead letter')} read`);

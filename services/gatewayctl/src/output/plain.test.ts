@@ -11,10 +11,10 @@ it('has numbers as numbers, enums as words, times in ISO 8601, and null for what
     token: {
       tokenId: 't',
       kind: TokenKind.SERVICE,
-      limits: { tokensPerDay: 5_000_000_000n },
-      createdAt: { seconds: 1_795_000_000n, nanos: 500_000_000 },
+      limits: { tokensPerDay: 5_000_000_000 },
+      createdAtMs: 1_795_000_000_500,
     },
-    tokensByDay: [1n, 2n],
+    tokensByDay: [1, 2],
   });
   expect(toPlain(TokenListingSchema, listing)).toEqual({
     token: {

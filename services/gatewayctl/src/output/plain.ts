@@ -1,7 +1,6 @@
 import { type DescEnum, type DescField, type Message, ScalarType } from '@bufbuild/protobuf';
 import type { GenMessage } from '@bufbuild/protobuf/codegenv2';
 import { type ReflectMessage, reflect } from '@bufbuild/protobuf/reflect';
-import { type Timestamp, TimestampSchema, timestampDate } from '@bufbuild/protobuf/wkt';
 
 export type Plain = null | boolean | number | string | readonly Plain[] | { readonly [name: string]: Plain };
 
@@ -34,10 +33,17 @@ export function toPlainRow<T extends Message>(schema: GenMessage<T>, message: T)
 }
 
 function plainMessage(message: ReflectMessage): Plain {
-  if (message.desc.typeName === TimestampSchema.typeName)
-    return timestampDate(message.message as Timestamp).toISOString();
-  return Object.fromEntries(message.fields.map((field) => [field.jsonName, plainField(message, field)]));
+  return Object.fromEntries(
+    message.fields.map((field) => {
+      const value = plainField(message, field);
+      if (!instantName.test(field.jsonName)) return [field.jsonName, value];
+      return [field.jsonName.slice(0, -2), value === null ? null : new Date(Number(value)).toISOString()];
+    }),
+  );
 }
+
+/** The contracts' name of an instant, in milliseconds: `createdAtMs`, `untilMs`. */
+const instantName = /(?:^at|At|^until|Until|^since)Ms$/;
 
 function plainField(message: ReflectMessage, field: DescField): Plain {
   switch (field.fieldKind) {
@@ -66,7 +72,7 @@ function plainValue({ enum: enumeration, scalar }: ValueKind, value: unknown): P
   if (enumeration !== undefined) return enumText(enumeration, Number(value));
   if (scalar === undefined) return plainMessage(value as ReflectMessage);
   if (scalar === ScalarType.BYTES) return Buffer.from(value as Uint8Array).toString('base64');
-  return typeof value === 'bigint' ? Number(value) : (value as boolean | number | string);
+  return value as boolean | number | string;
 }
 
 function enumText({ value, sharedPrefix = '' }: DescEnum, number: number): string {

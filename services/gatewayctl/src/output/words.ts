@@ -1,5 +1,3 @@
-import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
-
 // Formats values for people.
 
 /**
@@ -21,8 +19,8 @@ function parts(large: number, largeUnit: string, small: number, smallUnit: strin
 }
 
 /** "1 day", "3 days" */
-export function countText(count: number | bigint, noun: string): string {
-  return `${count} ${noun}${Number(count) === 1 ? '' : 's'}`;
+export function countText(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 /** The name of an enum value in lower case: `rate_limited`. */
@@ -34,8 +32,8 @@ export function enumWord(names: Readonly<Record<number, string>>, value: number)
  * A time to the second, with the name of its zone: "2026-11-21 09:00:00 UTC". Flags accept it as
  * well. JSON has ISO 8601 with milliseconds.
  */
-export function timeText(time: Timestamp | undefined, otherwise = ''): string {
-  return time === undefined ? otherwise : withNamedZone(timestampDate(time).toISOString());
+export function timeText(atMs: number | undefined, otherwise = ''): string {
+  return atMs === undefined ? otherwise : withNamedZone(new Date(atMs).toISOString());
 }
 
 /** A text of the gateway with its times as in the rest of the output. */

@@ -42,7 +42,7 @@ export function groupHandlers({ groups, changes }: GroupParts): Handlers<typeof 
       }
       check({ name, note: note?.trim(), limits, access });
       const details = { name: name?.trim(), note: note?.trim(), limits, access, unpricedModels };
-      const changed = await groups.update(groupId, details, Number(expectedRevision));
+      const changed = await groups.update(groupId, details, expectedRevision);
       if (changed === undefined) throw noSuchGroup();
       if (changed === 'taken') throw nameTaken(details.name ?? '');
       if (changed !== 'conflict') {

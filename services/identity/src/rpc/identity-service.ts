@@ -10,7 +10,7 @@ import { type HashKey, hashWith } from '../hashing/hash-key.ts';
 import type { GroupStore } from '../store/group-store.ts';
 import type { Token, TokenStore } from '../store/token-store.ts';
 import { fromAccessMessage, fromLimitsMessage } from './rule-messages.ts';
-import { fromKindMessage, fromPageToken, fromTimestamp, toPageToken, toTokenMessage } from './token-messages.ts';
+import { fromKindMessage, fromPageToken, toPageToken, toTokenMessage } from './token-messages.ts';
 
 export interface IdentityParts {
   readonly store: TokenStore;
@@ -77,7 +77,7 @@ export function identityHandlers(parts: IdentityParts): Handlers<typeof Identity
       const kind = fromKindMessage(request.kind);
       const limits = request.limits === undefined ? {} : fromLimitsMessage(request.limits);
       const [label, note] = [request.label.trim(), request.note.trim()];
-      const expiresAtMs = fromTimestamp(request.expiresAt);
+      const { expiresAtMs } = request;
       const access = request.access === undefined ? everything : fromAccessMessage(request.access);
       const nowMs = epochMs();
       checkDetails({ kind, limits, label: request.label, note, expiresAtMs, access }, nowMs);
@@ -103,9 +103,9 @@ export function identityHandlers(parts: IdentityParts): Handlers<typeof Identity
     async update({ tokenId, label, note, expectedRevision, ...request }) {
       const { kind } = await unrevoked(tokenId);
       const limits = request.limits && fromLimitsMessage(request.limits);
-      const expiresAtMs = fromTimestamp(request.expiresAt);
+      const { expiresAtMs } = request;
       if (request.clearExpiry && expiresAtMs !== undefined) {
-        throw new GatewayError('invalid_request', 'expires_at and clear_expiry are both set. Set one of them.');
+        throw new GatewayError('invalid_request', 'expires_at_ms and clear_expiry are both set. Set one of them.');
       }
       const access = request.access && fromAccessMessage(request.access);
       const given = [label, limits, note, expiresAtMs, request.groupId, access];
@@ -117,7 +117,7 @@ export function identityHandlers(parts: IdentityParts): Handlers<typeof Identity
         ...{ label: label?.trim(), note: note?.trim(), limits, groupId, access },
         expiresAtMs: request.clearExpiry ? null : expiresAtMs,
       };
-      const changed = await store.update(tokenId, details, Number(expectedRevision));
+      const changed = await store.update(tokenId, details, expectedRevision);
       if (changed === undefined) return { token: message(await unrevoked(tokenId)), conflict: true };
       changes.announce();
       return { token: message(changed) };
@@ -135,7 +135,7 @@ export function identityHandlers(parts: IdentityParts): Handlers<typeof Identity
       }
       const { tokenText, hash } = newText(before.kind);
       const oldUntilMs = keepOldSeconds === 0 ? undefined : nowMs + keepOldSeconds * 1_000;
-      const rotated = await store.rotate(tokenId, hash, oldUntilMs, Number(expectedRevision));
+      const rotated = await store.rotate(tokenId, hash, oldUntilMs, expectedRevision);
       if (rotated === undefined) return { token: message(await unrevoked(tokenId)), conflict: true };
       changes.announce();
       return { token: message(rotated), tokenText };

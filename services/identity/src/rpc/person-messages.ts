@@ -1,5 +1,4 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { DeviceGrantSchema, PersonSchema, SessionSchema } from '@gateway/proto/identity/v1/person_service_pb.js';
 import type { DeviceGrant } from '../people/device-grants.ts';
 import type { Person, PersonSession } from '../people/person-store.ts';
@@ -8,8 +7,8 @@ export function toGrantMessage(grant: DeviceGrant): MessageInitShape<typeof Devi
   const { surface, client, address, created_at_ms, expires_at_ms } = grant;
   return {
     ...{ surface, client, address },
-    createdAt: timestampFromMs(created_at_ms),
-    expiresAt: timestampFromMs(expires_at_ms),
+    createdAtMs: created_at_ms,
+    expiresAtMs: expires_at_ms,
   };
 }
 
@@ -17,9 +16,9 @@ export function toSessionMessage(session: PersonSession, expiresAtMs: number): M
   const { session_id, person_id, token_id, surface, client, address, created_at_ms, rotated_at_ms } = session;
   return {
     ...{ sessionId: session_id, personId: person_id, tokenId: token_id, surface, client, address },
-    createdAt: timestampFromMs(created_at_ms),
-    lastUsedAt: timestampFromMs(rotated_at_ms),
-    expiresAt: timestampFromMs(expiresAtMs),
+    createdAtMs: created_at_ms,
+    lastUsedAtMs: rotated_at_ms,
+    expiresAtMs: expiresAtMs,
   };
 }
 
@@ -32,10 +31,10 @@ export function toPersonMessage(
   const { tokens_until_ms } = person;
   return {
     ...{ personId: person_id, email, name, subject, groupId: group_id ?? '' },
-    createdAt: timestampFromMs(created_at_ms),
-    lastSeenAt: timestampFromMs(last_seen_at_ms),
-    disabledAt: disabled_at_ms === null ? undefined : timestampFromMs(disabled_at_ms),
-    tokensUntil: tokens_until_ms === null ? undefined : timestampFromMs(tokens_until_ms),
+    createdAtMs: created_at_ms,
+    lastSeenAtMs: last_seen_at_ms,
+    disabledAtMs: disabled_at_ms ?? undefined,
+    tokensUntilMs: tokens_until_ms ?? undefined,
     sessions: [...sessions],
     issuedTokens,
   };

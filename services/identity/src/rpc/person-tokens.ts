@@ -9,7 +9,7 @@ import { type HashKey, hashWith } from '../hashing/hash-key.ts';
 import type { PersonStore } from '../people/person-store.ts';
 import type { PersonTokens } from '../people/person-tokens.ts';
 import type { Token, TokenStore } from '../store/token-store.ts';
-import { fromTimestamp, toTokenMessage } from './token-messages.ts';
+import { toTokenMessage } from './token-messages.ts';
 
 export interface PersonTokenParts {
   readonly people: Pick<PersonStore, 'find'>;
@@ -55,11 +55,11 @@ export function personTokenHandlers(parts: PersonTokenParts): Pick<Handlers<type
       return { tokens: own.map(message), rules, allTokenIds: [...ids] };
     },
 
-    async issuePersonToken({ personId, label, expiresAt }) {
+    async issuePersonToken({ personId, label, expiresAtMs: wantedMs }) {
       requireIssuing();
       const nowMs = epochMs();
       const latestMs = nowMs + rules.maxDays * dayMs;
-      const expiresAtMs = fromTimestamp(expiresAt) ?? latestMs;
+      const expiresAtMs = wantedMs ?? latestMs;
       const problems = detailProblems({ kind: 'personal', label, expiresAtMs }, nowMs);
       const texts = Object.entries(problems).map(([field, text]) => `${field} ${text}`);
       if (expiresAtMs > latestMs) texts.push(`expiresAt must be at most ${rules.maxDays} days from now.`);

@@ -1,5 +1,4 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { StoredBudgetPeriod } from '@gateway/database';
 import { GatewayError } from '@gateway/errors';
 import {
@@ -21,11 +20,11 @@ export function toLimitsMessage(
   const { requests_per_minute, tokens_per_day, concurrent_requests, budget_micros, budget_period } = row;
   return {
     requestsPerMinute: requests_per_minute ?? undefined,
-    tokensPerDay: tokens_per_day === null ? undefined : BigInt(tokens_per_day),
+    tokensPerDay: tokens_per_day ?? undefined,
     concurrentRequests: concurrent_requests ?? undefined,
     ...(budget_micros != null &&
       budget_period != null && {
-        budget: { amountMicros: BigInt(budget_micros), period: periods[budget_period] },
+        budget: { amountMicros: budget_micros, period: periods[budget_period] },
       }),
   };
 }
@@ -43,7 +42,7 @@ export function fromLimitsMessage({ budget, ...limits }: Limits): TokenLimits {
 export function fromGroupLimitsMessage({ budget, ...limits }: Limits): GroupLimits {
   if (budget === undefined) return countsOf(limits);
   const period = storedPeriods.find((name) => periods[name] === budget.period);
-  return { ...countsOf(limits), budget: { amountMicros: Number(budget.amountMicros), period } };
+  return { ...countsOf(limits), budget: { amountMicros: budget.amountMicros, period } };
 }
 
 export function toAccessMessage({
@@ -61,11 +60,11 @@ export function fromAccessMessage({ models, accountLabels }: AccessRules): Given
 export function toGroupMessage(group: Group | CountedGroup): MessageInitShape<typeof GroupSchema> {
   const { group_id, name, note, created_at_ms, revision } = group;
   return {
-    ...{ groupId: group_id, name, note, revision: BigInt(revision) },
+    ...{ groupId: group_id, name, note, revision },
     limits: toLimitsMessage(group),
     access: toAccessMessage(group),
     unpricedModels: group.unpriced_models === null ? UnpricedModels.REFUSE : UnpricedModels.DEAREST,
-    createdAt: timestampFromMs(created_at_ms),
+    createdAtMs: created_at_ms,
     tokens: 'tokens' in group ? group.tokens : 0,
   };
 }
@@ -94,8 +93,7 @@ function countsOf({
   tokensPerDay,
   concurrentRequests,
 }: Pick<Limits, 'requestsPerMinute' | 'tokensPerDay' | 'concurrentRequests'>): TokenLimits {
-  const tokens = tokensPerDay === undefined ? undefined : Number(tokensPerDay);
-  return { requestsPerMinute, tokensPerDay: tokens, concurrentRequests };
+  return { requestsPerMinute, tokensPerDay, concurrentRequests };
 }
 
 /**

@@ -1,5 +1,4 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { type Timestamp, timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
 import type { StoredTokenKind } from '@gateway/database';
 import { GatewayError } from '@gateway/errors';
 import { TokenKind, type TokenSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
@@ -19,12 +18,12 @@ export function toTokenMessage(token: Token, nowMs: number, group?: Group): Mess
     access: toAccessMessage(token),
     groupId: token.group_id ?? '',
     group: group && toAppliedGroup(group),
-    createdAt: timestampFromMs(token.created_at_ms),
-    revokedAt: token.revoked_at_ms === null ? undefined : timestampFromMs(token.revoked_at_ms),
-    expiresAt: token.expires_at_ms === null ? undefined : timestampFromMs(token.expires_at_ms),
+    createdAtMs: token.created_at_ms,
+    revokedAtMs: token.revoked_at_ms ?? undefined,
+    expiresAtMs: token.expires_at_ms ?? undefined,
     note: token.note,
-    revision: BigInt(token.revision),
-    oldTextValidUntil: isOldValid ? timestampFromMs(oldUntilMs) : undefined,
+    revision: token.revision,
+    oldTextValidUntilMs: isOldValid ? oldUntilMs : undefined,
   };
 }
 
@@ -32,10 +31,6 @@ export function fromKindMessage(kind: TokenKind): StoredTokenKind {
   if (kind === TokenKind.SERVICE) return 'service';
   if (kind === TokenKind.PERSONAL) return 'personal';
   throw new GatewayError('invalid_request', 'kind must be service or personal.');
-}
-
-export function fromTimestamp(moment: Timestamp | undefined): number | undefined {
-  return moment && timestampMs(moment);
 }
 
 /** Encodes a place. Callers treat it as opaque. */

@@ -33,7 +33,7 @@ describe('totals of counters', () => {
     dayTotal.mockReset();
     dayTotal.mockImplementation(async ({ requestIds = [] }) => {
       const includedRequestIds = requestIds.filter((id) => recorded.has(id));
-      return create(GetDayTotalResponseSchema, { totalTokens: BigInt(recorded.size), includedRequestIds });
+      return create(GetDayTotalResponseSchema, { totalTokens: recorded.size, includedRequestIds });
     });
     totals = open(1_000);
   });

@@ -286,12 +286,12 @@ export class CounterTotals implements Disposable {
     if (key.startsWith('token:')) {
       const question = { tokenId: id, localDay: firstDay, requestIds };
       const total = await usageQuery?.getDayTotal(question, { timeoutMs });
-      return total && { totalTokens: Number(total.totalTokens), includedIds: total.includedRequestIds };
+      return total && { totalTokens: total.totalTokens, includedIds: total.includedRequestIds };
     }
     const total = await usageQuery?.getGroupTotal({ groupId: id, firstDay, lastDay, requestIds }, { timeoutMs });
     if (total === undefined) return undefined;
     const { totalTokens, costMicros, includedRequestIds: includedIds } = total;
-    return { totalTokens: Number(unit === 'tokens' ? totalTokens : costMicros), includedIds };
+    return { totalTokens: unit === 'tokens' ? totalTokens : costMicros, includedIds };
   }
 }
 

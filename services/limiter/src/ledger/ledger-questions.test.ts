@@ -23,7 +23,7 @@ const ofGroup: CounterName = { key: 'group:g', span: daySpan(day) };
 const money: CounterName = { key: 'group:g', span: budgetSpan(BudgetPeriod.MONTH, day) };
 const check: Check = {
   ...{ key: 'token:1', requestId: 'r', costKind: CostKind.REQUEST_AND_TOKENS },
-  group: { key: 'group:g', limits: { tokensPerDay: 9n } },
+  group: { key: 'group:g', limits: { tokensPerDay: 9 } },
 };
 
 describe('questions to the usage ledger', () => {
@@ -41,10 +41,8 @@ describe('questions to the usage ledger', () => {
     time = new ManualTime(Date.parse('2026-11-20T11:00:00Z'));
     store = new MemoryLimitStore({ maxKeys: 10 });
     watched = watchedMetrics();
-    dayTotal.mockImplementation(async () => create(GetDayTotalResponseSchema, { totalTokens: 12n }));
-    groupTotal.mockImplementation(async () =>
-      create(GetGroupTotalResponseSchema, { totalTokens: 34n, costMicros: 56n }),
-    );
+    dayTotal.mockImplementation(async () => create(GetDayTotalResponseSchema, { totalTokens: 12 }));
+    groupTotal.mockImplementation(async () => create(GetGroupTotalResponseSchema, { totalTokens: 34, costMicros: 56 }));
   });
   afterEach(() => time[Symbol.dispose]());
 
@@ -81,7 +79,7 @@ describe('questions to the usage ledger', () => {
     expect(open().covered(check)).toEqual({
       ...check,
       hasLedger: true,
-      group: { key: 'group:g', limits: { tokensPerDay: 9n }, hasLedger: true },
+      group: { key: 'group:g', limits: { tokensPerDay: 9 }, hasLedger: true },
     });
     expect(open().covered({ key: 'tenant:1', group: { key: 'group:g' } })).toEqual({
       key: 'tenant:1',
@@ -151,7 +149,7 @@ describe('questions to the usage ledger', () => {
     const counter = { key: 'token:1', span: daySpan(day) };
     for (const requestId of ['a', 'b'])
       await store.settle({ key: 'token:1', requestId, localDay: day, tokens: 1, hasLedger: true });
-    dayTotal.mockResolvedValueOnce(create(GetDayTotalResponseSchema, { totalTokens: 1n, includedRequestIds: ['a'] }));
+    dayTotal.mockResolvedValueOnce(create(GetDayTotalResponseSchema, { totalTokens: 1, includedRequestIds: ['a'] }));
     await open().reload(counter);
     expect(reload.mock.calls[0]?.[1]).toMatchObject({ totalTokens: 1, includedIds: ['a'], missingIds: ['b'] });
   });
@@ -178,7 +176,7 @@ describe('questions to the usage ledger', () => {
   it('leave it unknown what a counter has when the ledger goes away between two of them', async () => {
     dayTotal.mockImplementationOnce(async () => {
       await store.settle({ key: 'token:1', requestId: 'a', localDay: day, tokens: 1, hasLedger: true });
-      return create(GetDayTotalResponseSchema, { totalTokens: 12n });
+      return create(GetDayTotalResponseSchema, { totalTokens: 12 });
     });
     dayTotal.mockRejectedValueOnce(new Error('down'));
     expect(await open().load({ key: 'token:1', span: daySpan(day) })).toBeUndefined();
@@ -189,12 +187,12 @@ describe('questions to the usage ledger', () => {
     const totals = open();
     await totals.load(ofToken);
     expect(await watched.valueOf('day_corrections_total')).toBe(0);
-    dayTotal.mockResolvedValueOnce(create(GetDayTotalResponseSchema, { totalTokens: 20n }));
+    dayTotal.mockResolvedValueOnce(create(GetDayTotalResponseSchema, { totalTokens: 20 }));
     expect(await totals.reload(ofToken)).toMatchObject({ usedTokensBefore: 12, usedTokensAfter: 20 });
     expect(await watched.valueOf('day_corrections_total')).toBe(1);
     expect(info.mock.calls).toEqual([[{ tokens: 8 }, expect.stringContaining('was corrected')]]);
     await totals.load(money);
-    groupTotal.mockResolvedValueOnce(create(GetGroupTotalResponseSchema, { costMicros: 66n }));
+    groupTotal.mockResolvedValueOnce(create(GetGroupTotalResponseSchema, { costMicros: 66 }));
     await totals.reload(money);
     expect(info.mock.lastCall?.[0]).toEqual({ micros: 10 });
   });

@@ -24,7 +24,7 @@ describe('how often totals are reloaded, every ten seconds by default', () => {
     store = new MemoryLimitStore({ maxKeys: 10 });
     pendingIds = vi.spyOn<LimitStore, 'pendingIds'>(store, 'pendingIds');
     dayTotal.mockReset();
-    dayTotal.mockImplementation(async () => create(GetDayTotalResponseSchema, { totalTokens: 1n }));
+    dayTotal.mockImplementation(async () => create(GetDayTotalResponseSchema, { totalTokens: 1 }));
     const usageQuery = { getDayTotal: dayTotal, getGroupTotal: () => expect.fail('not expected here') };
     const logger = createLogger('limiter', 'silent');
     totals = new CounterTotals({
@@ -90,7 +90,7 @@ describe('how often totals are reloaded, every ten seconds by default', () => {
     await totals.load(counter);
     time.advanceMs(3_600_000);
     await asked(1);
-    dayTotal.mockImplementation(async () => create(GetDayTotalResponseSchema, { totalTokens: 5n }));
+    dayTotal.mockImplementation(async () => create(GetDayTotalResponseSchema, { totalTokens: 5 }));
     await totals.reload(counter);
     expect((await asked(25)).length).toBeGreaterThanOrEqual(2);
   });
@@ -125,7 +125,7 @@ describe('how often totals are reloaded, every ten seconds by default', () => {
     const answer = Promise.withResolvers<Awaited<ReturnType<LedgerReader['getDayTotal']>>>();
     dayTotal.mockReturnValueOnce(answer.promise);
     expect(await asked(60)).toEqual([10]);
-    answer.resolve(create(GetDayTotalResponseSchema, { totalTokens: 1n }));
+    answer.resolve(create(GetDayTotalResponseSchema, { totalTokens: 1 }));
     expect((await asked(20)).length).toBeGreaterThanOrEqual(1);
   });
 

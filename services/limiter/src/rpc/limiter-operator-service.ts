@@ -29,8 +29,8 @@ async function reconcileDay({ totals }: Limiter, request: ReconcileDayRequest, c
     throw new GatewayError('internal_error', 'The limit store or the ledger does not answer.');
   const { usedTokensBefore, usedTokensAfter, pendingTokens } = reloaded;
   return {
-    ...(usedTokensBefore === undefined ? {} : { usedTokensBefore: BigInt(usedTokensBefore) }),
-    usedTokensAfter: BigInt(usedTokensAfter),
-    pendingTokens: BigInt(pendingTokens),
+    usedTokensBefore,
+    usedTokensAfter,
+    pendingTokens,
   };
 }

@@ -1,5 +1,4 @@
 import { create } from '@bufbuild/protobuf';
-import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
 import {
   budgetSpan,
   type Check,
@@ -149,9 +148,9 @@ async function settle({ store, totals }: Limiter, request: SettleRequest, caller
     ...(total.unloaded ?? []).map((counter) => load(true, counter)),
   ]);
   return {
-    usedTokens: BigInt(loaded?.usedTokensAfter ?? total.usedTokens),
-    groupUsedTokens: BigInt(total.groupUsedTokens ?? 0),
-    groupSpentMicros: BigInt(total.groupSpentMicros ?? 0),
+    usedTokens: loaded?.usedTokensAfter ?? total.usedTokens,
+    groupUsedTokens: total.groupUsedTokens ?? 0,
+    groupSpentMicros: total.groupSpentMicros ?? 0,
     totalsUnknown: total.isLoaded ? total.unloaded !== undefined : loaded === undefined,
   };
 }
@@ -183,7 +182,7 @@ function readRunning(running: RunningRequestMessage, caller: Caller | undefined)
  * if known.
  */
 async function heartbeat({ store }: Limiter, request: HeartbeatRequest, caller: Caller | undefined) {
-  const { group, replicaId, admissions, lastAnsweredAt } = request;
+  const { group, replicaId, admissions, lastAnsweredAtMs } = request;
   checkEntries('admissions', admissions);
   const counted = admissions.map(({ key, groupKey, requestId, ageMs, returned: isReturned }) => {
     checkText('request_id', requestId, 100);
@@ -192,14 +191,10 @@ async function heartbeat({ store }: Limiter, request: HeartbeatRequest, caller: 
   });
   checkText('group', group, 100);
   checkText('replica_id', replicaId, 100);
-  const lastAnsweredAtMs = lastAnsweredAt && timestampMs(lastAnsweredAt);
+  if (lastAnsweredAtMs !== undefined) readAmount('last_answered_at_ms', lastAnsweredAtMs);
   const beat = { group: countedGroup(group, caller), replicaId, admissions: counted, lastAnsweredAtMs };
   const { answeredAtMs, longestSilenceMs = 0, ...place } = (await store.heartbeat(beat)) ?? {};
-  return {
-    ...place,
-    longestSilenceMs,
-    answeredAt: answeredAtMs === undefined ? undefined : timestampFromMs(answeredAtMs),
-  };
+  return { ...place, longestSilenceMs, answeredAtMs };
 }
 
 /**

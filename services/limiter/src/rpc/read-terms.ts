@@ -71,11 +71,9 @@ export function checkCostKind(costKind: CostKind): void {
 }
 
 /** Reads a number of tokens, or of millionths of a currency. */
-export function readAmount(name: string, amount: bigint): number {
-  // A number that is not exact is not a safe integer either.
-  const number = Number(amount);
-  if (number >= 0 && Number.isSafeInteger(number)) return number;
-  throw new GatewayError('invalid_request', `${name} must be from 0 to ${Number.MAX_SAFE_INTEGER}.`);
+export function readAmount(name: string, amount: number): number {
+  if (amount >= 0 && Number.isSafeInteger(amount)) return amount;
+  throw new GatewayError('invalid_request', `${name} must be a whole number from 0 to ${Number.MAX_SAFE_INTEGER}.`);
 }
 
 export function readLocalDay(text: string): LocalDay {

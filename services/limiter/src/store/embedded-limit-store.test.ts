@@ -110,7 +110,7 @@ describe('the embedded limit store', () => {
           const question = { key, group, requestId: `r${request}`, limits, costKind: CostKind.REQUEST_AND_TOKENS };
           expect(await store.admit(question)).toEqual(await lasting.admit(question));
           if (!isReservationRefused) continue;
-          const spent = { budget: { amountMicros: 0n, period: BudgetPeriod.DAY } };
+          const spent = { budget: { amountMicros: 0, period: BudgetPeriod.DAY } };
           const localDay = localDayOf(time.nowMs);
           const reservation = { key, limits: spent, group, requestId: `r${request}`, localDay, costMicros: 1 };
           const [refusal, expected] = [await store.reserve(reservation), await lasting.reserve(reservation)];
@@ -200,7 +200,7 @@ describe('the embedded limit store', () => {
 
     it('does not count the slot that a request gives back as an admission', async () => {
       await withFullDisk(async ({ store }) => {
-        const terms = { key: 'a', requestId: 'r1', limits: { budget: { amountMicros: 2n, period: BudgetPeriod.DAY } } };
+        const terms = { key: 'a', requestId: 'r1', limits: { budget: { amountMicros: 2, period: BudgetPeriod.DAY } } };
         const limits = { ...terms.limits, requestsPerMinute: 2 };
         const question = { ...terms, limits, costKind: CostKind.REQUEST_AND_TOKENS };
         await store.admit(question);

@@ -81,9 +81,10 @@ function windowResetMs(window: string, answer: AnswerHead): number | undefined {
 
 const hourMs = 3_600_000;
 
-function secondsOf(length: string): number | undefined {
+/** 0: unknown. */
+function secondsOf(length: string): number {
   const [, amount, unit] = /^(\d+)([hd])$/.exec(length) ?? [];
-  if (amount === undefined) return undefined;
+  if (amount === undefined) return 0;
   return Number(amount) * (unit === 'h' ? 3_600 : 86_400);
 }
 
@@ -97,7 +98,7 @@ function keyLimits(answer: QuotaAnswer): readonly QuotaWindow[] {
     if (limit === undefined || limit <= 0 || remaining === undefined) return [];
     const resetsAtMs = fromProviderMs(Date.parse(headers[`anthropic-ratelimit-${name}-reset`] ?? ''), answer);
     const usedFraction = Math.max(0, 1 - remaining / limit);
-    return [{ name, models: model, usedFraction, resetsAtMs, lengthSeconds: undefined }];
+    return [{ name, models: model, usedFraction, resetsAtMs, lengthSeconds: 0 }];
   });
 }
 

@@ -1,78 +1,51 @@
 import { hash } from 'node:crypto';
+import { create } from '@bufbuild/protobuf';
 import { matchesAnyPattern } from '@gateway/presentation/model-pattern';
-import type {
-  Attempt as AttemptMessage,
-  Lease,
-  AttemptReport as ReportMessage,
-  QuotaWindow as WindowMessage,
+import {
+  AccountProblem,
+  type Attempt as AttemptMessage,
+  AttemptReportSchema,
+  AttemptResult,
+  type Lease,
+  type AttemptReport as ReportMessage,
+  type QuotaWindow as WindowMessage,
 } from '@gateway/proto/pool/v1/account_pb.js';
-import { AccountProblem, AttemptResult as Result } from '@gateway/proto/pool/v1/account_pb.js';
 import { randomId } from '@gateway/time';
 
-/** The result of an attempt at a provider. */
-export type AttemptResult = 'succeeded' | FailureResult | 'rejected' | 'cancelled';
-
 /** Results of attempts after which another account might serve the request. */
-export type FailureResult = (typeof failures)[number];
-
 export const failures = [
-  'rate_limited',
-  'unauthorized',
-  'overloaded',
-  'server_error',
-  'network_error',
-  'timeout',
-  'model_unavailable',
-  'feature_unavailable',
-  'refused',
+  AttemptResult.RATE_LIMITED,
+  AttemptResult.UNAUTHORIZED,
+  AttemptResult.OVERLOADED,
+  AttemptResult.SERVER_ERROR,
+  AttemptResult.NETWORK_ERROR,
+  AttemptResult.TIMEOUT,
+  AttemptResult.MODEL_UNAVAILABLE,
+  AttemptResult.FEATURE_UNAVAILABLE,
+  AttemptResult.REFUSED,
 ] as const;
 
-/**
- * A problem that waiting does not solve: the credential was revoked, or the account was disabled.
- */
-export type ProblemKind = 'credential_revoked' | 'account_disabled';
+export type FailureResult = (typeof failures)[number];
 
-/**
- * A quota of an account, as its provider describes it. An account has at most one quota with the
- * same name and models.
- */
-export interface QuotaWindow {
-  readonly name: string;
-  /** An id or a pattern. Empty: the whole account. */
-  readonly models: string;
-  readonly usedFraction: number;
+/** Problems that waiting does not solve. */
+export const problems = [AccountProblem.CREDENTIAL_REVOKED, AccountProblem.ACCOUNT_DISABLED] as const;
+
+/** A quota by this broker's clock. */
+export interface QuotaWindow extends Pick<WindowMessage, 'name' | 'models' | 'usedFraction' | 'lengthSeconds'> {
   readonly resetsAtMs?: number | undefined;
-  readonly lengthMs?: number | undefined;
 }
 
-/** See the contract's `AttemptReport`. */
-export interface AttemptReport {
-  readonly result: AttemptResult;
-  readonly retryAtMs: number | undefined;
-  readonly modelScoped: boolean;
+/** A report by this broker's clock: it counts the waits that a report names from its arrival. */
+export interface AttemptReport extends Omit<ReportMessage, '$typeName' | '$unknown' | 'retryAtMs' | 'windows'> {
+  readonly retryAtMs?: number | undefined;
   readonly windows: readonly QuotaWindow[];
-  readonly answerBegan?: boolean;
-  /** With `succeeded`: reasoning that another organization created was withheld from the model. */
-  readonly affinityMissed?: boolean;
-  readonly problem?: ProblemKind | undefined;
-  /**
-   * With `feature_unavailable`: the feature, as a pattern of the names that requests use for it.
-   */
-  readonly feature?: string | undefined;
-  /** The provider's HTTP status. Absent: it did not answer. */
-  readonly upstreamStatus?: number | undefined;
-  /** Why it did not answer, for operators. */
-  readonly cause?: string | undefined;
 }
 
 export interface Attempt extends Pick<Lease, 'leaseId' | 'accountId' | 'pool' | 'model'> {
   readonly report: AttemptReport;
 }
 
-/**
- * Undefined for an attempt without a lease, because it belongs to no account. Waits that the report
- * names begin now: only this clock counts them.
- */
+/** Undefined for an attempt without a lease, because it belongs to no account. */
 export function toAttempt({ lease, report }: AttemptMessage, nowMs: number): Attempt | undefined {
   if (lease === undefined || lease.leaseId === '') return undefined;
   const { leaseId, accountId, pool, model } = lease;
@@ -80,27 +53,18 @@ export function toAttempt({ lease, report }: AttemptMessage, nowMs: number): Att
 }
 
 /** The result of an attempt that reveals nothing about its account. */
-export const cancelled: AttemptReport = {
-  result: 'cancelled',
-  retryAtMs: undefined,
-  modelScoped: false,
-  windows: [],
-};
+export const cancelled: AttemptReport = create(AttemptReportSchema, { result: AttemptResult.CANCELLED });
 
-function toReport(message: ReportMessage, nowMs: number): AttemptReport {
-  const { result, retryAfterMs, modelScoped, windows, answerBegan, problem, feature, upstreamStatus, cause } = message;
+function toReport(report: ReportMessage, nowMs: number): AttemptReport {
+  const { result, retryAfterMs, windows, problem, feature, cause } = report;
   return {
-    // A result that only a newer caller knows reveals nothing about the account.
-    result: results.get(result) ?? 'cancelled',
-    retryAtMs: retryAfterMs === undefined ? undefined : nowMs + retryAfterMs,
-    modelScoped,
+    ...report,
+    result: toResult(result),
+    retryAtMs: laterMs(nowMs, retryAfterMs),
     windows: toWindows(windows, nowMs),
-    answerBegan,
-    affinityMissed: message.affinityMissed,
-    problem: problems.get(problem),
-    feature: feature === '' ? undefined : feature.slice(0, longestFeature),
-    upstreamStatus: upstreamStatus || undefined,
-    cause: cause === '' ? undefined : cause.slice(0, longestCause),
+    problem: problems.find((known) => known === problem) ?? AccountProblem.UNSPECIFIED,
+    feature: feature.slice(0, longestFeature),
+    cause: cause.slice(0, longestCause),
   };
 }
 
@@ -110,18 +74,13 @@ export const longestCause = 200;
 /** Longer than the name of any beta feature. */
 const longestFeature = 100;
 
-const results = new Map<Result, AttemptResult>([
-  ...failures.map((failure) => [Result[failure.toUpperCase() as Uppercase<FailureResult>], failure] as const),
-  [Result.SUCCEEDED, 'succeeded'],
-  [Result.REJECTED, 'rejected'],
+/** A result that only a newer caller knows reveals nothing about the account. */
+function toResult(result: AttemptResult): AttemptResult {
   // As after a rejected request: the account works, and another one would do no better.
-  [Result.ANSWER_TOO_LARGE, 'rejected'],
-]);
-
-const problems = new Map<AccountProblem, ProblemKind>([
-  [AccountProblem.CREDENTIAL_REVOKED, 'credential_revoked'],
-  [AccountProblem.ACCOUNT_DISABLED, 'account_disabled'],
-]);
+  if (result === AttemptResult.ANSWER_TOO_LARGE) return AttemptResult.REJECTED;
+  const isKnown = result === AttemptResult.SUCCEEDED || result === AttemptResult.REJECTED || isFailure(result);
+  return isKnown ? result : AttemptResult.CANCELLED;
+}
 
 /**
  * The quotas that an answer reported. A quota without a name or with an invalid amount is ignored.
@@ -130,18 +89,20 @@ export function toWindows(messages: readonly WindowMessage[], nowMs: number): re
   return messages
     .filter(({ name, usedFraction }) => name !== '' && Number.isFinite(usedFraction) && usedFraction >= 0)
     .slice(0, maxWindows)
-    .map(({ name, models, usedFraction, resetsAfterMs, lengthSeconds }) => ({
-      ...{ name, models, usedFraction },
-      resetsAtMs: resetsAfterMs === undefined ? undefined : nowMs + resetsAfterMs,
-      lengthMs: lengthSeconds === 0 ? undefined : lengthSeconds * 1_000,
-    }));
+    .map(({ name, models, usedFraction, resetsAfterMs, lengthSeconds }) => {
+      return { name, models, usedFraction, lengthSeconds, resetsAtMs: laterMs(nowMs, resetsAfterMs) };
+    });
 }
 
 /** More than any provider reports in one answer. */
 const maxWindows = 16;
 
+function laterMs(nowMs: number, afterMs: number | undefined): number | undefined {
+  return afterMs === undefined ? undefined : nowMs + afterMs;
+}
+
 export function isFailure(result: AttemptResult): result is FailureResult {
-  return result !== 'succeeded' && result !== 'rejected' && result !== 'cancelled';
+  return failures.some((failure) => failure === result);
 }
 
 /**
@@ -149,7 +110,8 @@ export function isFailure(result: AttemptResult): result is FailureResult {
  * at the provider, so a budget limits these retries.
  */
 export function isError(result: AttemptResult): boolean {
-  const isOfAccount = result === 'rate_limited' || result === 'unauthorized' || result === 'refused';
+  const isOfAccount =
+    result === AttemptResult.RATE_LIMITED || result === AttemptResult.UNAUTHORIZED || result === AttemptResult.REFUSED;
   return isFailure(result) && !isOfAccount && !isLack(result);
 }
 
@@ -157,27 +119,27 @@ export function isError(result: AttemptResult): boolean {
  * True if the cause may be, or is, what the request chose, so that every account may answer alike.
  */
 export function mayConcernRequest({ report }: Pick<Attempt, 'report'>): boolean {
-  return report.result === 'refused' || concernsRequest(report);
+  return report.result === AttemptResult.REFUSED || concernsRequest(report);
 }
 
 /** True if the cause is what the request chose, such as a service tier. */
 export function concernsRequest({ result, feature }: Pick<AttemptReport, 'result' | 'feature'>): boolean {
-  return result === 'feature_unavailable' && feature === undefined;
+  return result === AttemptResult.FEATURE_UNAVAILABLE && feature === '';
 }
 
 /** True when the account lacks what the request asks for: the model or a feature. */
 export function isLack(result: AttemptResult): result is Lack {
-  return result === 'model_unavailable' || result === 'feature_unavailable';
+  return result === AttemptResult.MODEL_UNAVAILABLE || result === AttemptResult.FEATURE_UNAVAILABLE;
 }
 
-export type Lack = 'model_unavailable' | 'feature_unavailable';
+export type Lack = AttemptResult.MODEL_UNAVAILABLE | AttemptResult.FEATURE_UNAVAILABLE;
 
 /**
  * True when the provider, or the path to it, fails for every account alike: only the pool's health
  * may count it.
  */
-export function isFaultOfPool(result: AttemptResult): result is 'overloaded' | 'network_error' {
-  return result === 'overloaded' || result === 'network_error';
+export function isFaultOfPool(result: AttemptResult): result is AttemptResult.OVERLOADED | AttemptResult.NETWORK_ERROR {
+  return result === AttemptResult.OVERLOADED || result === AttemptResult.NETWORK_ERROR;
 }
 
 /**
@@ -188,7 +150,7 @@ export function holdsForModel(models: string, model: string): boolean {
   return models === '' || (model !== '' && matchesAnyPattern(model, [models]));
 }
 
-export function isSpent({ usedFraction }: QuotaWindow): boolean {
+export function isSpent({ usedFraction }: Pick<QuotaWindow, 'usedFraction'>): boolean {
   return usedFraction >= 1;
 }
 

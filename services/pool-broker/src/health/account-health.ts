@@ -1,6 +1,7 @@
 import { matchesAnyPattern } from '@gateway/presentation/model-pattern';
+import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { z } from 'zod';
-import { failures, holdsForModel, isSpent, type Wanted } from '../accounts/attempt.ts';
+import { failures, holdsForModel, isSpent, problems, type Wanted } from '../accounts/attempt.ts';
 
 const probeSchema = z.object({
   leaseId: z.string(),
@@ -16,7 +17,7 @@ export const cooldownSchema = z.object({
    * features.
    */
   feature: z.string().optional(),
-  reason: z.enum(failures),
+  reason: z.literal(failures),
   /** When it started, or was last confirmed. */
   sinceMs: z.number(),
   untilMs: z.number(),
@@ -42,20 +43,20 @@ const windowSchema = z.object({
   models: z.string(),
   usedFraction: z.number(),
   resetsAtMs: z.number().optional(),
-  lengthMs: z.number().optional(),
+  lengthSeconds: z.number(),
   seenAtMs: z.number(),
 });
 
 const problemSchema = z.object({
-  kind: z.enum(['credential_revoked', 'account_disabled']),
+  kind: z.literal(problems),
   sinceMs: z.number(),
   credentialId: z.string(),
 });
 
 const lastErrorSchema = z.object({
-  result: z.enum(failures),
-  upstreamStatus: z.number().optional(),
-  cause: z.string().optional(),
+  result: z.literal(failures),
+  upstreamStatus: z.number(),
+  cause: z.string(),
   atMs: z.number(),
   /** How many attempts failed in a row up to this one. 0: an attempt has succeeded since. */
   inARow: z.number(),
@@ -85,7 +86,7 @@ export const accountHealthSchema = z.object({
  */
 export type AccountHealth = Readonly<z.infer<typeof accountHealthSchema>>;
 export type LastError = Readonly<z.infer<typeof lastErrorSchema>>;
-export type AccountProblem = Readonly<z.infer<typeof problemSchema>>;
+export type Problem = Readonly<z.infer<typeof problemSchema>>;
 /**
  * A time during which an account, or some of its models, takes no requests. There is at most one
  * for each scope and cause.
@@ -111,16 +112,16 @@ export function causeOf({ reason }: Pick<Cooldown, 'reason'>): CooldownCause {
 }
 
 const causes: Readonly<Record<Cooldown['reason'], CooldownCause>> = {
-  rate_limited: 'limit',
-  unauthorized: 'refusal',
-  server_error: 'errors',
-  timeout: 'errors',
-  overloaded: 'provider',
-  network_error: 'provider',
-  model_unavailable: 'lack',
-  feature_unavailable: 'lack',
+  [AttemptResult.RATE_LIMITED]: 'limit',
+  [AttemptResult.UNAUTHORIZED]: 'refusal',
+  [AttemptResult.SERVER_ERROR]: 'errors',
+  [AttemptResult.TIMEOUT]: 'errors',
+  [AttemptResult.OVERLOADED]: 'provider',
+  [AttemptResult.NETWORK_ERROR]: 'provider',
+  [AttemptResult.MODEL_UNAVAILABLE]: 'lack',
+  [AttemptResult.FEATURE_UNAVAILABLE]: 'lack',
   // Causes no cooldown.
-  refused: 'refusal',
+  [AttemptResult.REFUSED]: 'refusal',
 };
 
 /** Whether a cooldown applies to such requests. */
@@ -148,7 +149,7 @@ export function hasPassedProbe(cooldown: Cooldown, nowMs: number): boolean {
 }
 
 /** When a problem that no person has solved is forgotten: then one request probes the account. */
-export function forgottenProblemAtMs({ sinceMs }: AccountProblem): number {
+export function forgottenProblemAtMs({ sinceMs }: Problem): number {
   return sinceMs + 30 * 86_400_000;
 }
 
@@ -200,7 +201,7 @@ export function withCredential(health: AccountHealth, credentialId: string): Acc
 /** The health without the refusals of its credential. The same object when there were none. */
 export function withoutRefusals(health: AccountHealth): AccountHealth {
   const rest = changeCooldowns(health, (cooldown) => (causeOf(cooldown) === 'refusal' ? undefined : cooldown));
-  const isRefused = rest.lastError?.result === 'unauthorized';
+  const isRefused = rest.lastError?.result === AttemptResult.UNAUTHORIZED;
   if (rest.problem === undefined && !isRefused) return rest;
   return { ...rest, problem: undefined, lastError: isRefused ? undefined : rest.lastError };
 }

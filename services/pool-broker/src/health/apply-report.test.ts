@@ -1,11 +1,26 @@
+import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sampleSettings as settings } from '../__fixtures__/sample-gateway.ts';
-import type { AttemptReport, AttemptResult } from '../accounts/attempt.ts';
+import { type AttemptReport, cancelled } from '../accounts/attempt.ts';
 import { type AccountHealth, healthy, mergeHealth } from './account-health.ts';
 import { applyReport } from './apply-report.ts';
 import { startProbe } from './cooldown.ts';
 import { availabilityOf } from './eligibility.ts';
+
+const {
+  CANCELLED,
+  FEATURE_UNAVAILABLE,
+  MODEL_UNAVAILABLE,
+  NETWORK_ERROR,
+  OVERLOADED,
+  RATE_LIMITED,
+  REJECTED,
+  SERVER_ERROR,
+  SUCCEEDED,
+  TIMEOUT,
+  UNAUTHORIZED,
+} = AttemptResult;
 
 const startMs = 1_000_000;
 const rules = { settings: { ...settings, cooldownJitter: 0 }, random: () => 0.5 };
@@ -19,7 +34,7 @@ interface Happening {
 
 function after(health: AccountHealth, report: Partial<AttemptReport>, happening: Happening): AccountHealth {
   const { nowMs, model = 'm', leaseId = 'lease', leasedAtMs = nowMs } = happening;
-  const full = { result: 'succeeded', retryAtMs: undefined, modelScoped: false, windows: [], ...report } as const;
+  const full = { ...cancelled, result: SUCCEEDED, ...report };
   return applyReport(health, { leaseId, model, leasedAtMs, credentialId: 'now', nowMs, report: full }, rules);
 }
 
@@ -34,30 +49,30 @@ function probing(health: AccountHealth, nowMs: number, leaseId = 'probe'): Accou
 
 describe('a 429 with a reset', () => {
   it('cools the account exactly until then, and needs no probe after it', () => {
-    const health = after(healthy, { result: 'rate_limited', retryAtMs: startMs + 42_000 }, { nowMs: startMs });
+    const health = after(healthy, { result: RATE_LIMITED, retryAtMs: startMs + 42_000 }, { nowMs: startMs });
     expect(untilOf(health, startMs)).toBe(startMs + 42_000);
     expect(untilOf(health, startMs + 41_999)).toBe(startMs + 42_000);
     expect(availabilityOf(health, { model: 'm' }, startMs + 42_000).kind).toBe('available');
   });
 
   it('is not believed further ahead than the settings allow', () => {
-    const health = after(healthy, { result: 'rate_limited', retryAtMs: startMs * 1e6 }, { nowMs: startMs });
+    const health = after(healthy, { result: RATE_LIMITED, retryAtMs: startMs * 1e6 }, { nowMs: startMs });
     expect(untilOf(health, startMs)).toBe(startMs + settings.givenCooldownMaxMs);
   });
 
   it('in the past counts as a 429 without one', () => {
-    const health = after(healthy, { result: 'rate_limited', retryAtMs: startMs - 1 }, { nowMs: startMs });
+    const health = after(healthy, { result: RATE_LIMITED, retryAtMs: startMs - 1 }, { nowMs: startMs });
     expect(untilOf(health, startMs)).toBe(startMs + settings.rateLimitCooldownMs);
   });
 
   it('is not taken back by a success that began before it', () => {
-    const limited = after(healthy, { result: 'rate_limited', retryAtMs: startMs + 42_000 }, { nowMs: startMs });
+    const limited = after(healthy, { result: RATE_LIMITED, retryAtMs: startMs + 42_000 }, { nowMs: startMs });
     const health = after(limited, {}, { nowMs: startMs + 10, leasedAtMs: startMs - 5_000 });
     expect(untilOf(health, startMs + 10)).toBe(startMs + 42_000);
   });
 
   it('for one model leaves the others free', () => {
-    const report = { result: 'rate_limited', retryAtMs: startMs + 42_000, modelScoped: true } as const;
+    const report = { result: RATE_LIMITED, retryAtMs: startMs + 42_000, modelScoped: true } as const;
     const health = after(healthy, report, { nowMs: startMs, model: 'opus' });
     expect(untilOf(health, startMs, 'opus')).toBe(startMs + 42_000);
     expect(availabilityOf(health, { model: 'haiku' }, startMs).kind).toBe('available');
@@ -65,7 +80,7 @@ describe('a 429 with a reset', () => {
 });
 
 describe('a 429 without a reset', () => {
-  const limit = { result: 'rate_limited' } as const;
+  const limit = { result: RATE_LIMITED } as const;
 
   it('cools for a guess that doubles while probes fail, up to a maximum', () => {
     let health = healthy;
@@ -86,7 +101,7 @@ describe('a 429 without a reset', () => {
     fc.assert(
       fc.property(fc.double({ min: 0, max: 0.999, noNaN: true }), (value) => {
         const attempt = { leaseId: 'l', credentialId: 'now', model: 'm', leasedAtMs: startMs, nowMs: startMs };
-        const report = { result: 'rate_limited', retryAtMs: undefined, modelScoped: false, windows: [] } as const;
+        const report = { ...cancelled, result: RATE_LIMITED };
         const health = applyReport(healthy, { ...attempt, report }, { ...random, random: () => value });
         const guess = (untilOf(health, startMs) ?? 0) - startMs;
         expect(guess).toBeGreaterThanOrEqual(5_000);
@@ -113,10 +128,10 @@ describe('a 429 without a reset', () => {
     expect(untilOf(again, overMs + 20)).toBe(overMs + 20 + settings.rateLimitCooldownMs);
   });
 
-  it.each(['rejected', 'cancelled'] as const)('is still to be found out when the probe was %s', (result) => {
+  it.each(['REJECTED', 'CANCELLED'] as const)('is still to be found out when the probe was %s', (result) => {
     const overMs = startMs + settings.rateLimitCooldownMs;
     const probed = probing(after(healthy, limit, { nowMs: startMs }), overMs);
-    const health = after(probed, { result }, { nowMs: overMs, leaseId: 'probe' });
+    const health = after(probed, { result: AttemptResult[result] }, { nowMs: overMs, leaseId: 'probe' });
     expect(availabilityOf(health, { model: 'm' }, overMs).kind).toBe('probe_due');
   });
 
@@ -128,30 +143,30 @@ describe('a 429 without a reset', () => {
 });
 
 describe('errors of the provider', () => {
-  const results = ['overloaded', 'server_error', 'network_error', 'timeout'] as const;
+  const results = ['OVERLOADED', 'SERVER_ERROR', 'NETWORK_ERROR', 'TIMEOUT'] as const;
 
   it.each(results)('do not pause an account for a single %s', (result) => {
-    const health = after(healthy, { result }, { nowMs: startMs });
+    const health = after(healthy, { result: AttemptResult[result] }, { nowMs: startMs });
     expect(availabilityOf(health, { model: 'm' }, startMs).kind).toBe('available');
   });
 
   it('pause it shortly when they repeat, twice as long when the probe fails too', () => {
     let health = healthy;
-    for (let n = 0; n < 3; n++) health = after(health, { result: 'server_error' }, { nowMs: startMs + n });
+    for (let n = 0; n < 3; n++) health = after(health, { result: SERVER_ERROR }, { nowMs: startMs + n });
     const overMs = untilOf(health, startMs + 2) ?? 0;
     expect(overMs).toBe(startMs + 2 + settings.errorCooldownMs);
-    const again = after(probing(health, overMs), { result: 'timeout' }, { nowMs: overMs, leaseId: 'probe' });
+    const again = after(probing(health, overMs), { result: TIMEOUT }, { nowMs: overMs, leaseId: 'probe' });
     expect(untilOf(again, overMs)).toBe(overMs + 2 * settings.errorCooldownMs);
   });
 
   it('never pause it when its answers had begun, and are counted', () => {
     let health = healthy;
-    for (const result of ['server_error', 'timeout'] as const) {
+    for (const result of [SERVER_ERROR, TIMEOUT] as const) {
       for (let n = 0; n < 10; n++) health = after(health, { result, answerBegan: true }, { nowMs: startMs });
       expect(availabilityOf(health, { model: 'm' }, startMs).kind).toBe('available');
     }
     expect(health.errorAverage).toBeGreaterThan(0.9);
-    const paused = after(health, { result: 'server_error' }, { nowMs: startMs });
+    const paused = after(health, { result: SERVER_ERROR }, { nowMs: startMs });
     expect(availabilityOf(paused, { model: 'm' }, startMs).kind).toBe('cooling');
   });
 
@@ -159,7 +174,7 @@ describe('errors of the provider', () => {
     let health = healthy;
     for (let n = 0; n < 50; n++) {
       const nowMs = startMs + n * 1_000;
-      health = after(health, { result: n % 4 === 0 ? 'server_error' : 'succeeded' }, { nowMs });
+      health = after(health, { result: n % 4 === 0 ? SERVER_ERROR : SUCCEEDED }, { nowMs });
       expect(availabilityOf(health, { model: 'm' }, nowMs).kind).toBe('available');
     }
   });
@@ -168,7 +183,7 @@ describe('errors of the provider', () => {
     let health = healthy;
     for (let n = 0; n < 20; n++) {
       const nowMs = startMs + n * 180_000;
-      health = after(health, { result: 'server_error' }, { nowMs });
+      health = after(health, { result: SERVER_ERROR }, { nowMs });
       expect(availabilityOf(health, { model: 'm' }, nowMs).kind).toBe('available');
     }
   });
@@ -176,7 +191,7 @@ describe('errors of the provider', () => {
 
 describe('a refused account', () => {
   it('rests for ten minutes, and is not called limited', () => {
-    const health = after(healthy, { result: 'unauthorized' }, { nowMs: startMs });
+    const health = after(healthy, { result: UNAUTHORIZED }, { nowMs: startMs });
     expect(availabilityOf(health, { model: 'm' }, startMs)).toMatchObject({ kind: 'cooling', limitOnly: false });
     expect(untilOf(health, startMs)).toBe(startMs + 600_000);
     expect(availabilityOf(health, { model: 'm' }, startMs + 600_000).kind).toBe('probe_due');
@@ -186,15 +201,15 @@ describe('a refused account', () => {
 const anyHistory = fc.array(
   fc.record({
     result: fc.constantFrom<AttemptResult>(
-      'succeeded',
-      'rate_limited',
-      'unauthorized',
-      'overloaded',
-      'server_error',
-      'network_error',
-      'timeout',
-      'rejected',
-      'cancelled',
+      SUCCEEDED,
+      RATE_LIMITED,
+      UNAUTHORIZED,
+      OVERLOADED,
+      SERVER_ERROR,
+      NETWORK_ERROR,
+      TIMEOUT,
+      REJECTED,
+      CANCELLED,
     ),
     retryInMs: fc.option(fc.integer({ min: -10_000, max: 10_000_000 }), { nil: undefined }),
     modelScoped: fc.boolean(),
@@ -215,12 +230,12 @@ describe('any history of an account', () => {
           nowMs += waitMs;
           const retryAtMs = retryInMs === undefined ? undefined : nowMs + retryInMs;
           health = after(health, { result, retryAtMs, modelScoped }, { nowMs, model, leasedAtMs: nowMs - ageMs });
-          if (result === 'rate_limited' && retryAtMs !== undefined && retryAtMs > nowMs) {
+          if (result === RATE_LIMITED && retryAtMs !== undefined && retryAtMs > nowMs) {
             const scope = modelScoped ? model : '';
             const untilMs = Math.max(promised.get(scope)?.untilMs ?? 0, retryAtMs);
             promised.set(scope, { untilMs, namedAtMs: nowMs });
           }
-          for (const scope of result === 'succeeded' ? ['', model] : []) {
+          for (const scope of result === SUCCEEDED ? ['', model] : []) {
             if (nowMs - ageMs > (promised.get(scope)?.namedAtMs ?? nowMs)) promised.delete(scope);
           }
           for (const name of ['m', 'n']) {
@@ -250,7 +265,8 @@ describe('any history of an account', () => {
 });
 
 describe('the last error of an account', () => {
-  const refused = { result: 'network_error', cause: 'connection refused by 10.0.0.7:443' } as const;
+  const cause = 'connection refused by 10.0.0.7:443';
+  const refused = { result: NETWORK_ERROR, upstreamStatus: 0, cause } as const;
   const failed = (times: number) => {
     let health = healthy;
     for (let n = 1; n <= times; n++) health = after(health, refused, { nowMs: startMs + n });
@@ -259,20 +275,20 @@ describe('the last error of an account', () => {
 
   it('says why and when it failed, and how many times in a row', () => {
     expect(failed(7).lastError).toEqual({ ...refused, atMs: startMs + 7, inARow: 7 });
-    const broken = after(failed(7), { result: 'server_error', upstreamStatus: 500 }, { nowMs: startMs + 8 });
-    expect(broken.lastError).toMatchObject({ result: 'server_error', upstreamStatus: 500, inARow: 8 });
+    const broken = after(failed(7), { result: SERVER_ERROR, upstreamStatus: 500 }, { nowMs: startMs + 8 });
+    expect(broken.lastError).toMatchObject({ result: SERVER_ERROR, upstreamStatus: 500, inARow: 8 });
   });
 
-  it.each(['succeeded', 'rejected', 'rate_limited', 'model_unavailable'] as const)(
+  it.each(['SUCCEEDED', 'REJECTED', 'RATE_LIMITED', 'MODEL_UNAVAILABLE'] as const)(
     'is kept, but is no longer the latest, once the provider answers: %s',
     (result) => {
-      const health = after(failed(2), { result }, { nowMs: startMs + 9 });
+      const health = after(failed(2), { result: AttemptResult[result] }, { nowMs: startMs + 9 });
       expect(health.lastError).toEqual({ ...refused, atMs: startMs + 2, inARow: 0 });
     },
   );
 
   it('is not touched by an attempt that was cancelled, nor by a success when there was none', () => {
-    expect(after(failed(2), { result: 'cancelled' }, { nowMs: startMs + 9 }).lastError?.inARow).toBe(2);
+    expect(after(failed(2), { result: CANCELLED }, { nowMs: startMs + 9 }).lastError?.inARow).toBe(2);
     expect(after(healthy, {}, { nowMs: startMs })).toBe(healthy);
   });
 
@@ -284,20 +300,20 @@ describe('the last error of an account', () => {
 
 describe('two memories of an account', () => {
   it('come to the longer cooldown of each kind', () => {
-    const limited = after(healthy, { result: 'rate_limited', retryAtMs: startMs + 9_000 }, { nowMs: startMs });
-    const longer = after(healthy, { result: 'rate_limited', retryAtMs: startMs + 10_000 }, { nowMs: startMs });
-    const refused = after(limited, { result: 'unauthorized' }, { nowMs: startMs + 1 });
+    const limited = after(healthy, { result: RATE_LIMITED, retryAtMs: startMs + 9_000 }, { nowMs: startMs });
+    const longer = after(healthy, { result: RATE_LIMITED, retryAtMs: startMs + 10_000 }, { nowMs: startMs });
+    const refused = after(limited, { result: UNAUTHORIZED }, { nowMs: startMs + 1 });
     const merged = mergeHealth(refused, longer);
     expect(merged.cooldowns.map(({ reason, untilMs }) => [reason, untilMs - startMs])).toEqual([
-      ['rate_limited', 10_000],
-      ['unauthorized', 600_001],
+      [RATE_LIMITED, 10_000],
+      [UNAUTHORIZED, 600_001],
     ]);
   });
 });
 
 describe('what an account lacks', () => {
   const lack = (health: AccountHealth, nowMs: number, leaseId = 'lease') =>
-    after(health, { result: 'model_unavailable' }, { nowMs, leaseId });
+    after(health, { result: MODEL_UNAVAILABLE }, { nowMs, leaseId });
 
   it('keeps requests for that model away from it, and no others', () => {
     const health = lack(healthy, startMs);
@@ -307,13 +323,13 @@ describe('what an account lacks', () => {
   });
 
   it('keeps requests for that feature away from it, and no others', () => {
-    const report = { result: 'feature_unavailable', feature: 'context-1m-*' } as const;
+    const report = { result: FEATURE_UNAVAILABLE, feature: 'context-1m-*' } as const;
     const health = after(healthy, report, { nowMs: startMs });
     const kindFor = (...features: string[]) => availabilityOf(health, { model: 'm', features }, startMs).kind;
     expect(kindFor('a', 'context-1m-2025-08-07')).toBe('cooling');
     expect(kindFor('context-2m-2025-08-07')).toBe('available');
     expect(kindFor()).toBe('available');
-    expect(after(healthy, { result: 'feature_unavailable' }, { nowMs: startMs })).toBe(healthy);
+    expect(after(healthy, { result: FEATURE_UNAVAILABLE }, { nowMs: startMs })).toBe(healthy);
   });
 
   it('is asked again by one request, and after twice the time when that fails', () => {
@@ -340,10 +356,10 @@ describe('what an account lacks', () => {
   });
 
   it('hides no limit and no refusal of the account', () => {
-    const health = after(lack(healthy, startMs), { result: 'unauthorized' }, { nowMs: startMs });
+    const health = after(lack(healthy, startMs), { result: UNAUTHORIZED }, { nowMs: startMs });
     expect(availabilityOf(health, { model: 'other' }, startMs).kind).toBe('cooling');
     expect(availabilityOf(health, { model: 'm' }, startMs)).toMatchObject({
-      lack: 'model_unavailable',
+      lack: MODEL_UNAVAILABLE,
       lackOnly: false,
     });
   });
@@ -351,8 +367,8 @@ describe('what an account lacks', () => {
   it('is remembered of so many models, whatever names clients make up', () => {
     const names = Array.from({ length: 500 }, (_, at) => `made-up-${at}`);
     const made = names.reduce(
-      (health, model, at) => after(health, { result: 'model_unavailable' }, { nowMs: startMs + at, model }),
-      after(healthy, { result: 'rate_limited' }, { nowMs: startMs }),
+      (health, model, at) => after(health, { result: MODEL_UNAVAILABLE }, { nowMs: startMs + at, model }),
+      after(healthy, { result: RATE_LIMITED }, { nowMs: startMs }),
     );
     expect(made.cooldowns).toHaveLength(51);
     expect(untilOf(made, startMs + 500, 'made-up-499')).toBeDefined();

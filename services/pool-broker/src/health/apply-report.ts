@@ -1,4 +1,5 @@
-import type { Attempt, AttemptReport, AttemptResult, QuotaWindow } from '../accounts/attempt.ts';
+import { AccountProblem, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
+import type { Attempt, AttemptReport, QuotaWindow } from '../accounts/attempt.ts';
 import { holdsForModel, isFailure, isLack, isSpent } from '../accounts/attempt.ts';
 import type { AccountHealth, Cooldown, SeenWindow } from './account-health.ts';
 import { causeOf, concerns, credentialMarkOf, withCredential } from './account-health.ts';
@@ -20,7 +21,7 @@ export function applyReport(health: AccountHealth, attempt: ReportedAttempt, rul
   const { result, windows } = attempt.report;
   const known = withCredential(health, attempt.credentialId);
   const seen = withLastError(withWindows(known, windows, attempt.nowMs), attempt);
-  return afterResult[result](withoutDisproved(seen, attempt), attempt, rules);
+  return (afterResult[result] ?? endProbe)(withoutDisproved(seen, attempt), attempt, rules);
 }
 
 /**
@@ -30,29 +31,27 @@ export function applyReport(health: AccountHealth, attempt: ReportedAttempt, rul
 function withLastError(health: AccountHealth, { report, nowMs: atMs }: ReportedAttempt): AccountHealth {
   const { result, upstreamStatus, cause } = report;
   const { lastError } = health;
-  if (isFailure(result) && result !== 'rate_limited' && !isLack(result)) {
+  if (isFailure(result) && result !== AttemptResult.RATE_LIMITED && !isLack(result)) {
     const inARow = (lastError?.inARow ?? 0) + 1;
     return { ...health, lastError: { result, upstreamStatus, cause, atMs, inARow } };
   }
-  if (lastError === undefined || lastError.inARow === 0 || result === 'cancelled') return health;
+  if (lastError === undefined || lastError.inARow === 0 || result === AttemptResult.CANCELLED) return health;
   return { ...health, lastError: { ...lastError, inARow: 0 } };
 }
 
-const afterResult: Readonly<Record<AttemptResult, typeof applyReport>> = {
-  succeeded: (health, { nowMs }) => withAttemptCounted(health, false, nowMs),
-  rate_limited: afterRateLimit,
-  unauthorized: afterRefusal,
-  server_error: afterError,
-  timeout: afterError,
-  // The provider or the path to it failed: any account would have had the same result.
-  overloaded: endProbe,
-  network_error: endProbe,
-  model_unavailable: afterLack,
-  feature_unavailable: afterLack,
-  // The account and what the request chose are equally likely causes. See `isDoubted`.
-  refused: endProbe,
-  rejected: endProbe,
-  cancelled: endProbe,
+/**
+ * Others only end a probe: with OVERLOADED and NETWORK_ERROR any account would have had the same
+ * result; with REFUSED the account and what the request chose are equally likely causes, see
+ * `isDoubted`.
+ */
+const afterResult: Readonly<Partial<Record<AttemptResult, typeof applyReport>>> = {
+  [AttemptResult.SUCCEEDED]: (health, { nowMs }) => withAttemptCounted(health, false, nowMs),
+  [AttemptResult.RATE_LIMITED]: afterRateLimit,
+  [AttemptResult.UNAUTHORIZED]: afterRefusal,
+  [AttemptResult.SERVER_ERROR]: afterError,
+  [AttemptResult.TIMEOUT]: afterError,
+  [AttemptResult.MODEL_UNAVAILABLE]: afterLack,
+  [AttemptResult.FEATURE_UNAVAILABLE]: afterLack,
 };
 
 /**
@@ -67,7 +66,7 @@ function withoutDisproved(health: AccountHealth, attempt: ReportedAttempt): Acco
   // test.
   const isOfServed = (cooldown: Cooldown) =>
     cooldown.feature === undefined ? concerns(cooldown, { model: attempt.model }) : isProbedBy(cooldown, attempt);
-  const isServed = (cooldown: Cooldown) => result === 'succeeded' && isOfServed(cooldown);
+  const isServed = (cooldown: Cooldown) => result === AttemptResult.SUCCEEDED && isOfServed(cooldown);
   const isDisproved = (cooldown: Cooldown) =>
     startedAfter(cooldown, attempt) && (isServed(cooldown) || hasRoom(cooldown));
   const disproved = health.cooldowns.filter(isDisproved);
@@ -88,7 +87,7 @@ function startedAfter(cooldown: Cooldown, attempt: ReportedAttempt): boolean {
 function afterRateLimit(health: AccountHealth, attempt: ReportedAttempt, rules: HealthRules): AccountHealth {
   const { nowMs: sinceMs, report } = attempt;
   const { scope: model, retryAtMs, window } = limitOf(report, attempt.model, sinceMs);
-  const reason = 'rate_limited';
+  const reason = AttemptResult.RATE_LIMITED;
   const ended = endProbe(health, attempt);
   if (retryAtMs === undefined) return withGuess(ended, { model, reason }, attempt, rules);
   // An end that the provider named is honoured to the millisecond, up to the configured maximum.
@@ -100,20 +99,21 @@ function afterRateLimit(health: AccountHealth, attempt: ReportedAttempt, rules: 
 function afterRefusal(health: AccountHealth, attempt: ReportedAttempt, rules: HealthRules): AccountHealth {
   const { credentialId, nowMs: sinceMs, report } = attempt;
   const ended = endProbe(health, attempt);
-  if (report.problem !== undefined) {
+  if (report.problem !== AccountProblem.UNSPECIFIED) {
     const isKnownProblem = ended.problem?.credentialId === credentialId;
     return isKnownProblem ? ended : { ...ended, problem: { kind: report.problem, sinceMs, credentialId } };
   }
   const credentialMark = credentialMarkOf(credentialId);
-  return withGuess(ended, { model: '', reason: 'unauthorized', credentialMark }, attempt, rules);
+  return withGuess(ended, { model: '', reason: AttemptResult.UNAUTHORIZED, credentialMark }, attempt, rules);
 }
 
 /** The account lacks the model or a feature; it continues to serve everything else. */
 function afterLack(health: AccountHealth, attempt: ReportedAttempt, rules: HealthRules): AccountHealth {
   const { result: reason, feature } = attempt.report;
   const ended = endProbe(health, attempt);
-  if (reason === 'model_unavailable') return withGuess(ended, { model: attempt.model, reason }, attempt, rules);
-  if (reason !== 'feature_unavailable' || feature === undefined) return ended;
+  if (reason === AttemptResult.MODEL_UNAVAILABLE)
+    return withGuess(ended, { model: attempt.model, reason }, attempt, rules);
+  if (reason !== AttemptResult.FEATURE_UNAVAILABLE || feature === '') return ended;
   return withGuess(ended, { model: '', feature, reason }, attempt, rules);
 }
 
@@ -125,9 +125,9 @@ function afterError(health: AccountHealth, attempt: ReportedAttempt, rules: Heal
   const { result, answerBegan } = attempt.report;
   const wasProbe = health.cooldowns.some((cooldown) => causeOf(cooldown) === 'errors' && isProbedBy(cooldown, attempt));
   const counted = withAttemptCounted(endProbe(health, attempt), true, attempt.nowMs);
-  const isTooMuch = counted.errorAverage >= rules.settings.errorThreshold && answerBegan !== true;
+  const isTooMuch = counted.errorAverage >= rules.settings.errorThreshold && !answerBegan;
   if (!wasProbe && !isTooMuch) return counted;
-  const reason = result === 'timeout' ? result : 'server_error';
+  const reason = result === AttemptResult.TIMEOUT ? result : AttemptResult.SERVER_ERROR;
   return withGuess(counted, { model: '', reason }, attempt, rules);
 }
 

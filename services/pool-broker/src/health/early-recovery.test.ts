@@ -1,11 +1,14 @@
+import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sampleSettings } from '../__fixtures__/sample-gateway.ts';
-import type { AttemptReport, QuotaWindow } from '../accounts/attempt.ts';
+import { type AttemptReport, cancelled, type QuotaWindow } from '../accounts/attempt.ts';
 import { type AccountHealth, healthy } from './account-health.ts';
 import { applyReport, type ReportedAttempt } from './apply-report.ts';
 import { startProbe } from './cooldown.ts';
 import { availabilityOf } from './eligibility.ts';
+
+const { NETWORK_ERROR, OVERLOADED, RATE_LIMITED, SUCCEEDED, UNAUTHORIZED } = AttemptResult;
 
 const startMs = 1_000_000;
 const settings = { ...sampleSettings, cooldownJitter: 0 };
@@ -17,7 +20,7 @@ interface Happening extends Partial<Omit<ReportedAttempt, 'report'>> {
 }
 
 function after(health: AccountHealth, report: Partial<AttemptReport>, happening: Happening): AccountHealth {
-  const full = { result: 'succeeded', retryAtMs: undefined, modelScoped: false, windows: [], ...report } as const;
+  const full = { ...cancelled, result: SUCCEEDED, ...report };
   const rest = {
     leaseId: 'lease',
     credentialId: 'now',
@@ -29,7 +32,7 @@ function after(health: AccountHealth, report: Partial<AttemptReport>, happening:
 }
 
 const limited = (inMs: number, windows: readonly QuotaWindow[] = [], nowMs = startMs) =>
-  after(healthy, { result: 'rate_limited', retryAtMs: nowMs + inMs, windows }, { nowMs });
+  after(healthy, { result: RATE_LIMITED, retryAtMs: nowMs + inMs, windows }, { nowMs });
 
 const stateOf = (health: AccountHealth, nowMs: number, model = 'claude-opus-5') => {
   const availability = availabilityOf(health, { model }, nowMs);
@@ -41,7 +44,7 @@ const window = (name: string, usedFraction: number, models = ''): QuotaWindow =>
   models,
   usedFraction,
   resetsAtMs: startMs + dayMs,
-  lengthMs: 7 * dayMs,
+  lengthSeconds: 7 * 86_400,
 });
 
 describe('a far reset that its provider named', () => {
@@ -59,13 +62,14 @@ describe('a far reset that its provider named', () => {
     expect(stateOf(probed, probeAtMs + settings.earlyProbeIntervalMs)).toBe('due');
   });
 
-  it.each(['succeeded', 'rate_limited', 'server_error', 'cancelled', 'overloaded'] as const)(
+  it.each(['SUCCEEDED', 'RATE_LIMITED', 'SERVER_ERROR', 'CANCELLED', 'OVERLOADED'] as const)(
     'is over after a probe that %s only if that was served',
-    (result) => {
+    (name) => {
+      const result = AttemptResult[name];
       const health = limited(dayMs);
       const probed = startProbe(health, { leaseId: 'p', model: 'claude-opus-5', nowMs: probeAtMs }, rules) ?? health;
       const ended = after(probed, { result }, { nowMs: probeAtMs + 300, leasedAtMs: probeAtMs, leaseId: 'p' });
-      expect(stateOf(ended, probeAtMs + 300)).toBe(result === 'succeeded' ? 'available' : 'not_yet');
+      expect(stateOf(ended, probeAtMs + 300)).toBe(name === 'SUCCEEDED' ? 'available' : 'not_yet');
     },
   );
 
@@ -85,7 +89,7 @@ describe('a far reset that its provider named', () => {
 
 describe('a guess', () => {
   it('lets only requests ask ahead of its end that no other account can serve', () => {
-    const refused = after(healthy, { result: 'unauthorized' }, { nowMs: startMs });
+    const refused = after(healthy, { result: UNAUTHORIZED }, { nowMs: startMs });
     expect(stateOf(refused, startMs + settings.lastResortProbeIntervalMs - 1)).toBe('not_yet');
     expect(stateOf(refused, startMs + settings.lastResortProbeIntervalMs)).toBe('last_resort');
   });
@@ -94,7 +98,7 @@ describe('a guess', () => {
     let health = healthy;
     let nowMs = startMs;
     const minutes = Array.from({ length: 5 }, () => {
-      health = after(health, { result: 'unauthorized' }, { nowMs });
+      health = after(health, { result: UNAUTHORIZED }, { nowMs });
       const availability = availabilityOf(health, { model: 'm' }, nowMs);
       const untilMs = availability.kind === 'cooling' ? availability.cooldown.untilMs : nowMs;
       const guess = (untilMs - nowMs) / 60_000;
@@ -105,24 +109,24 @@ describe('a guess', () => {
   });
 
   it('of a limit is over when its probe has not failed soon; of a refusal another probe follows', () => {
-    const probedAfter = (result: 'rate_limited' | 'unauthorized') => {
+    const probedAfter = (result: AttemptResult) => {
       const cooling = after(healthy, { result }, { nowMs: startMs });
-      const overMs = startMs + (result === 'unauthorized' ? 600_000 : settings.rateLimitCooldownMs);
+      const overMs = startMs + (result === UNAUTHORIZED ? 600_000 : settings.rateLimitCooldownMs);
       const probed = startProbe(cooling, { leaseId: 'p', model: 'm', nowMs: overMs }, rules) ?? expect.fail();
       return (waitMs: number) => availabilityOf(probed, { model: 'm' }, overMs + waitMs).kind;
     };
-    expect(probedAfter('rate_limited')(settings.limitProbeQuietMs - 1)).toBe('probing');
-    expect(probedAfter('rate_limited')(settings.limitProbeQuietMs)).toBe('available');
-    expect(probedAfter('unauthorized')(settings.limitProbeQuietMs)).toBe('probing');
-    expect(probedAfter('unauthorized')(settings.probeTimeoutMs)).toBe('probe_due');
+    expect(probedAfter(RATE_LIMITED)(settings.limitProbeQuietMs - 1)).toBe('probing');
+    expect(probedAfter(RATE_LIMITED)(settings.limitProbeQuietMs)).toBe('available');
+    expect(probedAfter(UNAUTHORIZED)(settings.limitProbeQuietMs)).toBe('probing');
+    expect(probedAfter(UNAUTHORIZED)(settings.probeTimeoutMs)).toBe('probe_due');
   });
 
   it('of a limit doubles when its probe is refused late', () => {
-    const cooling = after(healthy, { result: 'rate_limited' }, { nowMs: startMs });
+    const cooling = after(healthy, { result: RATE_LIMITED }, { nowMs: startMs });
     const overMs = startMs + settings.rateLimitCooldownMs;
     const probed = startProbe(cooling, { leaseId: 'p', model: 'claude-opus-5', nowMs: overMs }, rules) ?? expect.fail();
     const lateMs = overMs + 60_000;
-    const again = after(probed, { result: 'rate_limited' }, { nowMs: lateMs, leasedAtMs: overMs, leaseId: 'p' });
+    const again = after(probed, { result: RATE_LIMITED }, { nowMs: lateMs, leasedAtMs: overMs, leaseId: 'p' });
     const availability = availabilityOf(again, { model: 'claude-opus-5' }, lateMs);
     expect(availability).toMatchObject({ cooldown: { untilMs: lateMs + 2 * settings.rateLimitCooldownMs } });
   });
@@ -130,7 +134,7 @@ describe('a guess', () => {
 
 describe('the windows that a 429 reports', () => {
   const limitedBy = (windows: readonly QuotaWindow[], modelScoped = false) =>
-    after(healthy, { result: 'rate_limited', modelScoped, windows }, { nowMs: startMs });
+    after(healthy, { result: RATE_LIMITED, modelScoped, windows }, { nowMs: startMs });
 
   it.each([
     ['of the account', [window('5h', 1)], false, { opus: 'not_yet', haiku: 'not_yet' }],
@@ -167,7 +171,7 @@ describe('the windows that a 429 reports', () => {
 describe('faults of the provider and of the network', () => {
   it('never count against an account, however many', () => {
     fc.assert(
-      fc.property(fc.array(fc.constantFrom('overloaded', 'network_error')), (results) => {
+      fc.property(fc.array(fc.constantFrom(OVERLOADED, NETWORK_ERROR)), (results) => {
         let health = healthy;
         for (const [index, result] of results.entries()) health = after(health, { result }, { nowMs: startMs + index });
         const { lastError, ...counted } = health;

@@ -1,8 +1,9 @@
 import type { PoolSettings } from '@gateway/config';
+import { AccountProblem, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { type Account, servesModel } from '../accounts/account.ts';
-import type { Attempt, AttemptResult, Lack, ProblemKind, QuotaWindow, Wanted } from '../accounts/attempt.ts';
+import type { Attempt, Lack, QuotaWindow, Wanted } from '../accounts/attempt.ts';
 import { holdsForModel, isLack } from '../accounts/attempt.ts';
-import type { AccountHealth, Cooldown, SeenWindow } from './account-health.ts';
+import type { AccountHealth, Cooldown, Problem, SeenWindow } from './account-health.ts';
 import { causeOf, concerns, forgottenProblemAtMs, hasPassedProbe, isHalfOpen, isRunning } from './account-health.ts';
 
 export interface AccountView {
@@ -92,9 +93,9 @@ export function eligibilityOf(
   if (tried !== undefined) {
     const { result } = tried.report;
     // Its cooldown has ended already, so a retry can succeed now.
-    const isOfRefusal = result === 'unauthorized' || result === 'refused';
+    const isOfRefusal = result === AttemptResult.UNAUTHORIZED || result === AttemptResult.REFUSED;
     const probe = isOfRefusal ? { refusedUntilMs: nowMs } : { probeAtMs: nowMs };
-    const back = result === 'rate_limited' ? { retryAtMs: nowMs } : probe;
+    const back = result === AttemptResult.RATE_LIMITED ? { retryAtMs: nowMs } : probe;
     return { skipReason: { kind: 'tried', result, lack: isLack(result) ? result : undefined, ...back } };
   }
   if (isBusy) return { skipReason: { kind: 'busy', retryAtMs: anyTime } };
@@ -131,10 +132,10 @@ export function withProblemApplied(account: Account, { problem }: AccountHealth,
   return { ...account, state: 'disabled', note: problemTexts[problem.kind] };
 }
 
-const problemTexts: Readonly<Record<ProblemKind, string>> = {
-  credential_revoked:
+const problemTexts: Readonly<Record<Problem['kind'], string>> = {
+  [AccountProblem.CREDENTIAL_REVOKED]:
     'The provider reports that the credential was revoked. Replace the credential, or enable the account if the report was wrong.',
-  account_disabled:
+  [AccountProblem.ACCOUNT_DISABLED]:
     'The provider reports that the account, or its organization, is disabled. Resolve this with the provider, then enable the account.',
 };
 
@@ -205,7 +206,7 @@ export function errorAverageAt({ errorAverage, errorsAtMs }: AccountHealth, nowM
  * skipped: one client's requests may be the cause, and other requests succeed.
  */
 export function isDoubted({ lastError }: AccountHealth, nowMs: number): boolean {
-  if (lastError?.result !== 'refused' || lastError.inARow === 0) return false;
+  if (lastError?.result !== AttemptResult.REFUSED || lastError.inARow === 0) return false;
   return nowMs - lastError.atMs < firstDoubtMs * 2 ** Math.min(lastError.inARow - 1, 4);
 }
 
@@ -249,11 +250,11 @@ export function isOver({ resetsAtMs, seenAtMs }: SeenWindow, nowMs: number): boo
 }
 
 /** The remaining share of a quota, 0 to 1. */
-export function leftOf({ usedFraction }: QuotaWindow): number {
+export function leftOf({ usedFraction }: Pick<QuotaWindow, 'usedFraction'>): number {
   return Math.min(1, Math.max(0, 1 - usedFraction));
 }
 
-function timeLeftOf({ resetsAtMs, lengthMs = 0 }: QuotaWindow, nowMs: number): number {
-  if (resetsAtMs === undefined || lengthMs <= 0) return 1;
-  return Math.min(1, Math.max(0.001, (resetsAtMs - nowMs) / lengthMs));
+function timeLeftOf({ resetsAtMs, lengthSeconds }: QuotaWindow, nowMs: number): number {
+  if (resetsAtMs === undefined || lengthSeconds === 0) return 1;
+  return Math.min(1, Math.max(0.001, (resetsAtMs - nowMs) / (lengthSeconds * 1_000)));
 }

@@ -1,17 +1,14 @@
+import { AccountProblem, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type AccountHealth, accountHealthSchema, healthy, mergeHealth, withoutPauses } from './account-health.ts';
 import { availabilityOf, headroomOf } from './eligibility.ts';
 
+const { FEATURE_UNAVAILABLE, MODEL_UNAVAILABLE, RATE_LIMITED, REFUSED, SERVER_ERROR, TIMEOUT, UNAUTHORIZED } =
+  AttemptResult;
+
 const nowMs = Date.UTC(2026, 10, 20, 12);
-const reasons = [
-  'rate_limited',
-  'unauthorized',
-  'server_error',
-  'timeout',
-  'model_unavailable',
-  'feature_unavailable',
-] as const;
+const reasons = [RATE_LIMITED, UNAUTHORIZED, SERVER_ERROR, TIMEOUT, MODEL_UNAVAILABLE, FEATURE_UNAVAILABLE] as const;
 
 const anyCooldown = fc.record({
   model: fc.constantFrom('', 'm', 'm-*'),
@@ -31,15 +28,23 @@ const anyPaused: fc.Arbitrary<AccountHealth> = fc.record({
       name: fc.constantFrom('5h', '7d'),
       models: fc.constantFrom('', 'm'),
       usedFraction: fc.constantFrom(0.4, 1, 1.2),
-      resetsAtMs: fc.constant(nowMs + 600_000),
+      ...{ resetsAtMs: fc.constant(nowMs + 600_000), lengthSeconds: fc.constant(18_000) },
       seenAtMs: fc.constant(nowMs - 1_000),
     }),
     { maxLength: 3 },
   ),
   errorAverage: fc.constantFrom(0, 0.9),
   errorsAtMs: fc.constant(nowMs - 1_000),
-  problem: fc.constantFrom(undefined, { kind: 'account_disabled', sinceMs: nowMs - 1_000, credentialId: 'c' } as const),
-  lastError: fc.constantFrom(undefined, { result: 'refused', atMs: nowMs - 1_000, inARow: 3 } as const),
+  problem: fc.constantFrom(undefined, {
+    kind: AccountProblem.ACCOUNT_DISABLED,
+    sinceMs: nowMs - 1_000,
+    credentialId: 'c',
+  } as const),
+  lastError: fc.constantFrom(undefined, {
+    ...{ result: REFUSED, upstreamStatus: 403, cause: '' },
+    atMs: nowMs - 1_000,
+    inARow: 3,
+  } as const),
 });
 
 const wanted = { model: 'm', features: ['context-1m-2025-08-07'] };
@@ -72,7 +77,12 @@ describe('an operator who enables an account', () => {
   });
 
   it('does not end what is reported later', () => {
-    const cooldown = { model: '', reason: 'rate_limited', sinceMs: nowMs + 1, untilMs: nowMs + 60_000 } as const;
+    const cooldown = {
+      model: '',
+      reason: RATE_LIMITED,
+      sinceMs: nowMs + 1,
+      untilMs: nowMs + 60_000,
+    } as const;
     const later = { ...healthy, cooldowns: [{ ...cooldown, givenByProvider: true, repeats: 0 }] };
     const merged = mergeHealth(later, withoutPauses(healthy, nowMs));
     expect(availabilityOf(merged, wanted, nowMs + 2)).toMatchObject({ kind: 'cooling' });

@@ -1,3 +1,5 @@
+import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
+import { QuotaOutlook } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Cooldown, healthy, type SeenWindow } from './account-health.ts';
@@ -12,27 +14,27 @@ const fiveHours = (usedFraction: number, hoursAgo: number, more: Partial<SeenWin
 const window = (usedFraction: number, lengthHours: number, resetsInHours: number, more: Partial<SeenWindow> = {}) => ({
   ...{ name: '7d', models: '', usedFraction, seenAtMs: now },
   resetsAtMs: Math.round(now + resetsInHours * hour),
-  lengthMs: lengthHours * hour,
+  lengthSeconds: lengthHours * 3_600,
   ...more,
 });
 const account = (...windows: SeenWindow[]): Usable => ({ ...healthy, windows });
 /** An account that takes no requests for this many hours. */
 const cooling = (hours: number, ...windows: SeenWindow[]): Usable => ({ windows, cooldowns: [cooldownOf(hours)] });
 const cooldownOf = (hours: number): Cooldown => ({
-  ...{ model: '', reason: 'rate_limited', givenByProvider: true, repeats: 0 },
+  ...{ model: '', reason: AttemptResult.RATE_LIMITED, givenByProvider: true, repeats: 0 },
   ...{ sinceMs: now, untilMs: now + hours * hour },
 });
 const hoursUntil = (accounts: readonly Usable[], models = '') => {
   const exhaustion = exhaustionOf(accounts, models, now);
-  return exhaustion.kind === 'at' ? (exhaustion.atMs - now) / hour : exhaustion.kind;
+  return 'endsAtMs' in exhaustion ? (exhaustion.endsAtMs - now) / hour : exhaustion.outlook;
 };
 
 describe('when a pool will be used up', () => {
   it('is unknown as long as no quota has a length and an end', () => {
-    expect(hoursUntil([])).toBe('unknown');
-    expect(hoursUntil([account()])).toBe('unknown');
-    expect(hoursUntil([account(window(0.9, 0, 4))])).toBe('unknown');
-    expect(hoursUntil([account(fiveHours(0.9, 1, { resetsAtMs: undefined }))])).toBe('unknown');
+    expect(hoursUntil([])).toBe(QuotaOutlook.UNSPECIFIED);
+    expect(hoursUntil([account()])).toBe(QuotaOutlook.UNSPECIFIED);
+    expect(hoursUntil([account(window(0.9, 0, 4))])).toBe(QuotaOutlook.UNSPECIFIED);
+    expect(hoursUntil([account(fiveHours(0.9, 1, { resetsAtMs: undefined }))])).toBe(QuotaOutlook.UNSPECIFIED);
   });
 
   it('is what is left at the speed at which the window was used so far', () => {
@@ -41,8 +43,8 @@ describe('when a pool will be used up', () => {
   });
 
   it('is never when windows reset faster than they are used', () => {
-    expect(hoursUntil([account(fiveHours(0.5, 3))])).toBe('never');
-    expect(hoursUntil([account(fiveHours(0, 3))])).toBe('never');
+    expect(hoursUntil([account(fiveHours(0.5, 3))])).toBe(QuotaOutlook.LASTS);
+    expect(hoursUntil([account(fiveHours(0, 3))])).toBe(QuotaOutlook.LASTS);
   });
 
   it('counts on every account: load moves to where there is something left', () => {
@@ -63,7 +65,11 @@ describe('when a pool will be used up', () => {
     expect(hoursUntil([account(fiveHours(0.5, 2)), cooling(4, fiveHours(0, 2))])).toBeCloseTo(2);
     const spentForTheWeek = account(fiveHours(0, 2), window(1, 168, 20));
     expect(hoursUntil([account(fiveHours(0.5, 2)), spentForTheWeek])).toBeCloseTo(2);
-    expect(exhaustionOf([cooling(1, fiveHours(0.1, 2))], '', now)).toEqual({ kind: 'at', atMs: now, window: '' });
+    expect(exhaustionOf([cooling(1, fiveHours(0.1, 2))], '', now)).toEqual({
+      outlook: QuotaOutlook.ENDS,
+      endsAtMs: now,
+      window: '',
+    });
   });
 
   it('is now when nothing is left', () => {
@@ -72,24 +78,30 @@ describe('when a pool will be used up', () => {
 
   it('is of the window that is used up first', () => {
     const week = window(0.9, 168, 84);
-    expect(exhaustionOf([account(fiveHours(0.2, 4), week)], '', now)).toMatchObject({ kind: 'at', window: '7d' });
-    expect(exhaustionOf([account(fiveHours(0.9, 4), week)], '', now)).toMatchObject({ kind: 'at', window: '5h' });
+    expect(exhaustionOf([account(fiveHours(0.2, 4), week)], '', now)).toMatchObject({
+      outlook: QuotaOutlook.ENDS,
+      window: '7d',
+    });
+    expect(exhaustionOf([account(fiveHours(0.9, 4), week)], '', now)).toMatchObject({
+      outlook: QuotaOutlook.ENDS,
+      window: '5h',
+    });
   });
 
   it('takes a window that only some accounts have for a limit of these alone', () => {
     const week = window(1, 168, 84);
-    expect(exhaustionOf([account(fiveHours(0.1, 4)), account(week)], '', now)).toEqual({ kind: 'never' });
+    expect(exhaustionOf([account(fiveHours(0.1, 4)), account(week)], '', now)).toEqual({ outlook: QuotaOutlook.LASTS });
   });
 
   it('is estimated apart for families of models', () => {
     const opus = fiveHours(0.5, 2, { name: '5h_opus', models: 'claude-opus-*' });
     const accounts = [account(fiveHours(0.1, 4), opus)];
-    expect(hoursUntil(accounts)).toBe('never');
+    expect(hoursUntil(accounts)).toBe(QuotaOutlook.LASTS);
     expect(hoursUntil(accounts, 'claude-opus-*')).toBeCloseTo(2);
   });
 
   it('says nothing of a window that has just begun', () => {
-    expect(hoursUntil([account(fiveHours(0.01, 0.001))])).toBe('never');
+    expect(hoursUntil([account(fiveHours(0.01, 0.001))])).toBe(QuotaOutlook.LASTS);
   });
 
   it('is much the same for a thousand accounts as for ten like them, of which each counts', () => {
@@ -99,8 +111,8 @@ describe('when a pool will be used up', () => {
         const phase = (n * 0.618_033_988_75) % 1;
         return account(fiveHours(0.7 * phase, 5 * phase), window(weekUsed * phase, 168, 168 * (1 - phase)));
       });
-    expect(hoursUntil(accounts(10, 0.5))).toBe('never');
-    expect(hoursUntil(accounts(1_000, 0.5))).toBe('never');
+    expect(hoursUntil(accounts(10, 0.5))).toBe(QuotaOutlook.LASTS);
+    expect(hoursUntil(accounts(1_000, 0.5))).toBe(QuotaOutlook.LASTS);
     const [few, many] = [hoursUntil(accounts(10, 1.9)), hoursUntil(accounts(1_000, 1.9))];
     expect(many).toBeGreaterThan(0.9 * Number(few));
     expect(many).toBeLessThan(1.1 * Number(few));
@@ -116,7 +128,7 @@ describe('when a pool will be used up', () => {
         const accounts = quotas.map(({ used, hoursAgo }) => account(fiveHours(used, hoursAgo)));
         const endMs = (some: readonly Usable[]) => {
           const exhaustion = exhaustionOf(some, '', now);
-          return exhaustion.kind === 'at' ? exhaustion.atMs : Number.POSITIVE_INFINITY;
+          return 'endsAtMs' in exhaustion ? exhaustion.endsAtMs : Number.POSITIVE_INFINITY;
         };
         expect(endMs(accounts)).toBeGreaterThanOrEqual(now);
         // One more unused account adds capacity and no load.

@@ -1,7 +1,8 @@
+import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sampleSettings } from '../__fixtures__/sample-gateway.ts';
-import type { AttemptResult } from '../accounts/attempt.ts';
+import { cancelled } from '../accounts/attempt.ts';
 import {
   applyToPool,
   noIncidents,
@@ -10,6 +11,9 @@ import {
   poolAvailabilityOf,
   startPoolProbe,
 } from './pool-health.ts';
+
+const { CANCELLED, NETWORK_ERROR, OVERLOADED, RATE_LIMITED, REJECTED, SERVER_ERROR, SUCCEEDED, TIMEOUT, UNAUTHORIZED } =
+  AttemptResult;
 
 const startMs = 1_000_000;
 const settings = { ...sampleSettings, cooldownJitter: 0 };
@@ -22,7 +26,7 @@ interface Happening extends Partial<Omit<PoolAttempt, 'report'>> {
 }
 
 function after(health: PoolHealth, result: AttemptResult, { retryAtMs, ...happening }: Happening): PoolHealth {
-  const report = { result, retryAtMs, modelScoped: false, windows: [] };
+  const report = { ...cancelled, result, retryAtMs };
   const rest = {
     leaseId: 'l',
     credentialId: 'now',
@@ -52,41 +56,44 @@ const pausedUntil = (health: PoolHealth, nowMs: number) => {
 
 describe('an overloaded provider', () => {
   it('pauses the pool shortly when every account has met it for a short time', () => {
-    expect(stateAt(failing('overloaded', confirmMs - 100), startMs + confirmMs)).toBe('available');
-    const health = failing('overloaded', confirmMs);
+    expect(stateAt(failing(OVERLOADED, confirmMs - 100), startMs + confirmMs)).toBe('available');
+    const health = failing(OVERLOADED, confirmMs);
     expect(pausedUntil(health, startMs + confirmMs)).toBe(startMs + confirmMs + settings.poolPauseMs);
   });
 
   it('does not for another model, and not while requests get through', () => {
     const nowMs = startMs + confirmMs;
-    expect(stateAt(failing('overloaded', confirmMs), nowMs, 'other')).toBe('available');
-    const underWay = failing('overloaded', confirmMs, { oldestUnderWayMs: startMs });
+    expect(stateAt(failing(OVERLOADED, confirmMs), nowMs, 'other')).toBe('available');
+    const underWay = failing(OVERLOADED, confirmMs, { oldestUnderWayMs: startMs });
     expect(stateAt(underWay, nowMs)).toBe('available');
-    const served = after(failing('overloaded', confirmMs - 100), 'succeeded', { nowMs, leasedAtMs: nowMs - 50 });
-    expect(stateAt(after(served, 'overloaded', { nowMs: nowMs + 1 }), nowMs + 1)).toBe('available');
+    const served = after(failing(OVERLOADED, confirmMs - 100), SUCCEEDED, {
+      nowMs,
+      leasedAtMs: nowMs - 50,
+    });
+    expect(stateAt(after(served, OVERLOADED, { nowMs: nowMs + 1 }), nowMs + 1)).toBe('available');
   });
 
   it('does not for what may be bad luck: few failures, or few accounts unless it is very often', () => {
     const nowMs = startMs + confirmMs;
     let rare = noIncidents;
-    for (let n = 0; n < 7; n++) rare = after(rare, 'overloaded', { nowMs: startMs + n * 900, accountId: `p/${n}` });
+    for (let n = 0; n < 7; n++) rare = after(rare, OVERLOADED, { nowMs: startMs + n * 900, accountId: `p/${n}` });
     expect(stateAt(rare, startMs + 6_300)).toBe('available');
     const oneOfThree = { accountsMet: 1, accounts: 3 };
-    expect(stateAt(failing('overloaded', confirmMs, oneOfThree), nowMs)).toBe('available');
-    expect(stateAt(failing('overloaded', confirmMs + 100, oneOfThree), nowMs + 100)).toBe('cooling');
+    expect(stateAt(failing(OVERLOADED, confirmMs, oneOfThree), nowMs)).toBe('available');
+    expect(stateAt(failing(OVERLOADED, confirmMs + 100, oneOfThree), nowMs + 100)).toBe('cooling');
   });
 
   it('is taken for a new one after a while without failures', () => {
-    const health = failing('overloaded', confirmMs - 100);
+    const health = failing(OVERLOADED, confirmMs - 100);
     const laterMs = startMs + confirmMs + settings.poolFailureWindowMs;
-    expect(stateAt(after(health, 'overloaded', { nowMs: laterMs }), laterMs)).toBe('available');
+    expect(stateAt(after(health, OVERLOADED, { nowMs: laterMs }), laterMs)).toBe('available');
   });
 
   it('pauses as long as it asks for, within bounds', () => {
     const pausedFor = (retryInMs: number) => {
       const retryAtMs = startMs + confirmMs + retryInMs;
       const nowMs = startMs + confirmMs;
-      return (pausedUntil(failing('overloaded', confirmMs, { retryAtMs }), nowMs) ?? nowMs) - nowMs;
+      return (pausedUntil(failing(OVERLOADED, confirmMs, { retryAtMs }), nowMs) ?? nowMs) - nowMs;
     };
     expect(pausedFor(100)).toBe(settings.poolPauseMs);
     expect(pausedFor(7_000)).toBe(7_000);
@@ -98,25 +105,28 @@ describe('an overloaded provider', () => {
     startPoolProbe(health, { leaseId: 'probe', model: 'm', nowMs }, rules);
 
   it('is found out about by one request after the pause', () => {
-    const health = failing('overloaded', confirmMs);
+    const health = failing(OVERLOADED, confirmMs);
     expect(probing(health, overMs - 1)).toBeUndefined();
     const probed = probing(health, overMs) ?? expect.fail('no probe is due');
     expect(stateAt(probed, overMs)).toBe('probing');
     expect(probing(probed, overMs)).toBeUndefined();
     const ended = (result: AttemptResult) =>
       stateAt(after(probed, result, { nowMs: overMs + 100, leasedAtMs: overMs, leaseId: 'probe' }), overMs + 100);
-    expect(['succeeded', 'overloaded', 'cancelled', 'timeout'].map((result) => ended(result as AttemptResult))).toEqual(
-      ['available', 'cooling', 'probe_due', 'probe_due'],
-    );
+    expect([SUCCEEDED, OVERLOADED, CANCELLED, TIMEOUT].map((result) => ended(result as AttemptResult))).toEqual([
+      'available',
+      'cooling',
+      'probe_due',
+      'probe_due',
+    ]);
     expect(stateAt(probed, overMs + settings.poolProbeQuietMs)).toBe('available');
   });
 
   it('pauses twice as long each time, up to half a minute', () => {
-    let health = failing('overloaded', confirmMs);
+    let health = failing(OVERLOADED, confirmMs);
     let nowMs = overMs;
     const pauses = Array.from({ length: 6 }, () => {
       health = probing(health, nowMs) ?? expect.fail('no probe is due');
-      health = after(health, 'overloaded', { nowMs, leasedAtMs: nowMs, leaseId: 'probe' });
+      health = after(health, OVERLOADED, { nowMs, leasedAtMs: nowMs, leaseId: 'probe' });
       const pauseMs = (pausedUntil(health, nowMs) ?? nowMs) - nowMs;
       nowMs += pauseMs;
       return pauseMs / 1_000;
@@ -125,19 +135,19 @@ describe('an overloaded provider', () => {
   });
 
   it('is one event for requests that were under way together', () => {
-    const health = failing('overloaded', confirmMs);
-    const late = after(health, 'overloaded', { nowMs: overMs - 1, leasedAtMs: startMs });
+    const health = failing(OVERLOADED, confirmMs);
+    const late = after(health, OVERLOADED, { nowMs: overMs - 1, leasedAtMs: startMs });
     expect(pausedUntil(late, overMs - 1)).toBe(overMs);
   });
 });
 
 describe('a network that is down', () => {
   it('pauses the pool for every model, once it has lasted, and any answer ends it', () => {
-    expect(stateAt(failing('network_error', 2_000), startMs + 2_000)).toBe('available');
+    expect(stateAt(failing(NETWORK_ERROR, 2_000), startMs + 2_000)).toBe('available');
     const nowMs = startMs + settings.networkConfirmMs;
-    const health = failing('network_error', settings.networkConfirmMs);
+    const health = failing(NETWORK_ERROR, settings.networkConfirmMs);
     expect(['m', 'other'].map((model) => stateAt(health, nowMs, model))).toEqual(['cooling', 'cooling']);
-    for (const result of ['succeeded', 'rate_limited', 'unauthorized', 'rejected', 'server_error'] as const) {
+    for (const result of [SUCCEEDED, RATE_LIMITED, UNAUTHORIZED, REJECTED, SERVER_ERROR] as const) {
       expect(stateAt(after(health, result, { nowMs: nowMs + 9, leasedAtMs: nowMs + 1 }), nowMs + 9)).toBe('available');
       expect(stateAt(after(health, result, { nowMs: nowMs + 9, leasedAtMs: nowMs - 1 }), nowMs + 9)).toBe('cooling');
     }
@@ -147,7 +157,7 @@ describe('a network that is down', () => {
 describe('any history of a pool', () => {
   it('never pauses it for longer than the settings allow, and stays small', () => {
     const anyAttempt = fc.record({
-      result: fc.constantFrom<AttemptResult>('succeeded', 'overloaded', 'network_error', 'timeout', 'cancelled'),
+      result: fc.constantFrom<AttemptResult>(SUCCEEDED, OVERLOADED, NETWORK_ERROR, TIMEOUT, CANCELLED),
       model: fc.constantFrom(...Array.from({ length: 30 }, (_, n) => `m${n % 20}`)),
       accountId: fc.constantFrom('p/0', 'p/1', 'p/2'),
       waitMs: fc.integer({ min: 0, max: 5_000 }),
@@ -165,7 +175,7 @@ describe('any history of a pool', () => {
           const state = poolAvailabilityOf(health, model, nowMs);
           if (state.kind === 'cooling')
             expect(state.cooldown.untilMs - nowMs).toBeLessThanOrEqual(settings.poolPauseMaxMs);
-          if (result !== 'overloaded' && result !== 'network_error') expect(health.incidents.length).toBeLessThan(17);
+          if (result !== OVERLOADED && result !== NETWORK_ERROR) expect(health.incidents.length).toBeLessThan(17);
         }
         expect(health.incidents.every(({ failures }) => failures.length <= 12)).toBe(true);
       }),

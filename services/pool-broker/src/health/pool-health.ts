@@ -1,3 +1,4 @@
+import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { z } from 'zod';
 import { isFaultOfPool } from '../accounts/attempt.ts';
 import { concerns, cooldownSchema, forgottenAtMs, hasPassedProbe } from './account-health.ts';
@@ -7,9 +8,9 @@ import { type Availability, availabilityOf } from './eligibility.ts';
 
 const incidentSchema = z.object({
   /**
-   * `overloaded`: the provider reports overload. `network_error`: the provider can't be reached.
+   * OVERLOADED: the provider reports overload. NETWORK_ERROR: the provider can't be reached.
    */
-  cause: z.enum(['overloaded', 'network_error']),
+  cause: z.literal([AttemptResult.OVERLOADED, AttemptResult.NETWORK_ERROR]),
   /** Providers are overloaded for each model separately. Empty: all models. */
   model: z.string(),
   /** The first failure since the provider was last known to serve. */
@@ -65,7 +66,7 @@ export function applyToPool(health: PoolHealth, attempt: PoolAttempt, rules: Hea
   const { result } = attempt.report;
   if (isFaultOfPool(result)) return afterFault(health, attempt, result, rules);
   // A probe without a result leaves the right to probe to the next request.
-  if (result === 'cancelled') return changeIncidents(health, (incident) => withoutProbe(incident, attempt));
+  if (result === AttemptResult.CANCELLED) return changeIncidents(health, (incident) => withoutProbe(incident, attempt));
   return afterAnswer(health, attempt);
 }
 
@@ -97,7 +98,8 @@ function afterAnswer(health: PoolHealth, attempt: PoolAttempt): PoolHealth {
   const { model, report } = attempt;
   return changeIncidents(health, (incident) => {
     if (!concerns(incident, { model })) return incident;
-    if (incident.cause === 'overloaded' && report.result !== 'succeeded') return withoutProbe(incident, attempt);
+    if (incident.cause === AttemptResult.OVERLOADED && report.result !== AttemptResult.SUCCEEDED)
+      return withoutProbe(incident, attempt);
     return refutedBy(incident, attempt);
   });
 }
@@ -148,7 +150,7 @@ function withPause(incident: PoolIncident, attempt: PoolAttempt, rules: HealthRu
 function isOfPool(incident: PoolIncident, attempt: PoolAttempt, rules: HealthRules): boolean {
   const { cause, sinceMs, failures } = incident;
   const { poolFailureAccounts, overloadConfirmMs, networkConfirmMs } = rules.settings;
-  const confirmedMs = attempt.nowMs - (cause === 'overloaded' ? overloadConfirmMs : networkConfirmMs);
+  const confirmedMs = attempt.nowMs - (cause === AttemptResult.OVERLOADED ? overloadConfirmMs : networkConfirmMs);
   if (sinceMs > confirmedMs || (attempt.oldestUnderWayMs ?? attempt.nowMs) <= confirmedMs) return false;
   const distinct = new Set(failures.map(({ accountId }) => accountId)).size;
   if (failures.length >= manyFailures) return true;
@@ -166,7 +168,7 @@ function knownIncident({ incidents }: PoolHealth, cause: IncidentCause, model: s
 
 /** Providers are overloaded for each model separately; the network is the same for all. */
 function scopeOf(cause: IncidentCause, model: string): string {
-  return cause === 'overloaded' ? model : '';
+  return cause === AttemptResult.OVERLOADED ? model : '';
 }
 
 /** Undefined removes an incident. The same object when nothing changed. */

@@ -1,3 +1,4 @@
+import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { describe, expect, it } from 'vitest';
 import { sampleAccount } from '../__fixtures__/sample-gateway.ts';
 import { toAccount } from '../accounts/account.ts';
@@ -10,7 +11,7 @@ const nowMs = 1_000_000;
 
 const cooldown = (rest: Partial<Cooldown>): Cooldown => {
   const base = { model: '', sinceMs: nowMs - 1, untilMs: nowMs + 9_000, givenByProvider: false, repeats: 1 } as const;
-  return { ...base, reason: 'server_error', ...rest };
+  return { ...base, reason: AttemptResult.SERVER_ERROR, ...rest };
 };
 
 function view(name: string, cooldowns: readonly Cooldown[] = [], state: 'active' | 'disabled' = 'active'): AccountView {
@@ -22,8 +23,8 @@ const pausesFor = (views: readonly AccountView[], health: PoolHealth = noInciden
   pausesOf(views, new Map([['responses', health]]), nowMs);
 
 const incident = (rest: Partial<Cooldown>): PoolHealth['incidents'][number] => {
-  const pause = cooldown({ reason: 'overloaded', ...rest });
-  return { cause: 'overloaded', model: pause.model, sinceMs: nowMs - 9, failures: [], pause };
+  const pause = cooldown({ reason: AttemptResult.OVERLOADED, ...rest });
+  return { cause: AttemptResult.OVERLOADED, model: pause.model, sinceMs: nowMs - 9, failures: [], pause };
 };
 
 describe('a pool', () => {
@@ -34,9 +35,9 @@ describe('a pool', () => {
   });
 
   it('is paused while all its accounts in service cool, until the first of them is back', () => {
-    const later = cooldown({ untilMs: nowMs + 60_000, reason: 'rate_limited' });
+    const later = cooldown({ untilMs: nowMs + 60_000, reason: AttemptResult.RATE_LIMITED });
     expect(pausesFor([view('a', [later]), view('b', [cooldown({})]), view('c', [], 'disabled')])).toEqual([
-      { pool: 'responses', model: '', reason: 'server_error', untilMs: nowMs + 9_000, isWholePool: false },
+      { pool: 'responses', model: '', reason: AttemptResult.SERVER_ERROR, untilMs: nowMs + 9_000, wholePool: false },
     ]);
   });
 
@@ -49,13 +50,13 @@ describe('a pool', () => {
   });
 
   it('is not paused by what an account lacks, or by a limit of one model', () => {
-    const lack = cooldown({ model: 'm', reason: 'model_unavailable' });
-    const feature = cooldown({ feature: 'x', reason: 'feature_unavailable' });
+    const lack = cooldown({ model: 'm', reason: AttemptResult.MODEL_UNAVAILABLE });
+    const feature = cooldown({ feature: 'x', reason: AttemptResult.FEATURE_UNAVAILABLE });
     expect(pausesFor([view('a', [lack, feature])])).toEqual([]);
   });
 
   it('is paused as a whole, or for a model, when its provider fails every account', () => {
-    const whole = { pool: 'responses', reason: 'overloaded', untilMs: nowMs + 9_000, isWholePool: true };
+    const whole = { pool: 'responses', reason: AttemptResult.OVERLOADED, untilMs: nowMs + 9_000, wholePool: true };
     const incidents = [incident({ model: 'gpt-5.5' })];
     expect(pausesFor([view('a')], { incidents })).toEqual([{ ...whole, model: 'gpt-5.5' }]);
     expect(pausesFor([view('a', [cooldown({})])], { incidents: [incident({})] })).toEqual([{ ...whole, model: '' }]);

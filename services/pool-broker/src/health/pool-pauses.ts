@@ -1,43 +1,25 @@
-import type { FailureResult } from '../accounts/attempt.ts';
-import type { Cooldown } from './account-health.ts';
+import type { PoolPause } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { type AccountView, type Availability, availabilityOf } from './eligibility.ts';
 import type { PoolHealth } from './pool-health.ts';
 import { isInService } from './quota-forecasts.ts';
-
-/** A time during which no account of a pool takes requests although some are in service. */
-export interface PoolPause {
-  readonly pool: string;
-  /** Empty: all models. */
-  readonly model: string;
-  readonly reason: FailureResult;
-  /** When the first account is back. Undefined: a request is probing now. */
-  readonly untilMs: number | undefined;
-  /** True: the pool pauses as a whole. False: each account cools down by itself. */
-  readonly isWholePool: boolean;
-}
 
 /**
  * The pauses of these pools: for each, first those of models that its provider fails, then the one
  * caused by its accounts.
  */
-export function pausesOf(
-  views: readonly AccountView[],
-  pools: ReadonlyMap<string, PoolHealth>,
-  nowMs: number,
-): readonly PoolPause[] {
+export function pausesOf(views: readonly AccountView[], pools: ReadonlyMap<string, PoolHealth>, nowMs: number) {
   return [...pools].flatMap(([pool, { incidents }]) => {
     const ofPool = incidents.flatMap(({ pause }) => {
       const kept = pause && keptBy(availabilityOf({ cooldowns: [pause] }, pause, nowMs));
-      return kept === undefined ? [] : [{ pool, model: pause?.model ?? '', ...kept, isWholePool: true }];
+      return kept === undefined ? [] : [{ pool, model: pause?.model ?? '', ...kept, wholePool: true }];
     });
     if (ofPool.some(({ model }) => model === '')) return ofPool;
     const ofAccounts = firstBack(views.filter(({ account }) => account.pool === pool).filter(isInService), nowMs);
-    return ofAccounts === undefined ? ofPool : [...ofPool, { pool, model: '', ...ofAccounts, isWholePool: false }];
+    return ofAccounts === undefined ? ofPool : [...ofPool, { pool, model: '', ...ofAccounts, wholePool: false }];
   });
 }
 
-interface Kept {
-  readonly reason: Cooldown['reason'];
+interface Kept extends Pick<PoolPause, 'reason'> {
   readonly untilMs: number | undefined;
 }
 

@@ -1,28 +1,19 @@
+import { QuotaOutlook } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { type AccountHealth, isRunning } from './account-health.ts';
 import { type AccountView, leftOf, windowsAt } from './eligibility.ts';
-
-export interface QuotaForecast {
-  readonly pool: string;
-  /**
-   * The family of models whose quotas apply in addition to those of whole accounts. Empty: none.
-   */
-  readonly models: string;
-  readonly exhaustion: Exhaustion;
-}
 
 /**
  * How long the quotas of each pool will last: first those of whole accounts, then those of each
  * family with quotas of its own.
  */
-export function forecastsOf(views: readonly AccountView[], nowMs: number): readonly QuotaForecast[] {
+export function forecastsOf(views: readonly AccountView[], nowMs: number) {
   return [...Map.groupBy(views, ({ account }) => account.pool)].flatMap(([pool, ofPool]) => {
     const serving = ofPool.filter(isInService).map(({ health }) => health);
     const families = new Set(serving.flatMap((health) => windowsAt(health, nowMs).map(({ models }) => models)));
     families.delete('');
-    return ['', ...[...families].sort()].map((models) => ({
-      ...{ pool, models },
-      exhaustion: exhaustionOf(serving, models, nowMs),
-    }));
+    return ['', ...[...families].sort()].map((models) => {
+      return { pool, models, ...exhaustionOf(serving, models, nowMs) };
+    });
   });
 }
 
@@ -31,15 +22,8 @@ export function forecastsOf(views: readonly AccountView[], nowMs: number): reado
  * began.
  */
 export type Exhaustion =
-  /** The rate of usage is unknown for every quota. */
-  | { readonly kind: 'unknown' }
-  /** The quotas are renewed faster than they are used. */
-  | { readonly kind: 'never' }
-  /**
-   * From then on no account is usable, mostly because of `window`; empty when the cause is
-   * cooldowns. It may be the case already.
-   */
-  | { readonly kind: 'at'; readonly atMs: number; readonly window: string };
+  | { readonly outlook: QuotaOutlook.UNSPECIFIED | QuotaOutlook.LASTS }
+  | { readonly outlook: QuotaOutlook.ENDS; readonly endsAtMs: number; readonly window: string };
 
 /** The data that determines whether an account is usable. */
 export type Usable = Pick<AccountHealth, 'cooldowns' | 'windows'>;
@@ -54,20 +38,22 @@ export type Usable = Pick<AccountHealth, 'cooldowns' | 'windows'>;
  */
 export function exhaustionOf(accounts: readonly Usable[], models: string, nowMs: number): Exhaustion {
   const known = accounts.map((account) => toSupply(account, models, nowMs)).filter(({ windows }) => windows.length > 0);
-  if (known.length === 0) return { kind: 'unknown' };
+  if (known.length === 0) return { outlook: QuotaOutlook.UNSPECIFIED };
   const supplies = sampleOf(known, nowMs);
   const loads = loadsOf(supplies, nowMs);
   const windows = supplies.flatMap((supply) => supply.windows);
   const lastMs = nowMs + windows.reduce((longest, { lengthMs }) => Math.max(longest, lengthMs), 0);
   for (let now = nowMs, step = 0; now <= lastMs; step++) {
-    if (!shareLoad(supplies, loads, now)) return { kind: 'at', atMs: now, window: mostSpent(windows) };
+    if (!shareLoad(supplies, loads, now)) {
+      return { outlook: QuotaOutlook.ENDS, endsAtMs: Math.round(now), window: mostSpent(windows) };
+    }
     // Every change is a step until there are very many; then changes close together share a step.
     const leastMs = step * windows.length < exactLooks ? 1 : Math.max(1, (now - nowMs) / 32);
     const next = Math.max(now + leastMs, nextChangeMs(supplies, now));
     for (const window of windows) useUntil(window, now, next);
     now = next;
   }
-  return { kind: 'never' };
+  return { outlook: QuotaOutlook.LASTS };
 }
 
 /**
@@ -112,10 +98,10 @@ function toSupply({ cooldowns, windows }: Usable, models: string, nowMs: number)
   const running = windowsAt({ windows }, nowMs)
     .filter((window) => window.models === '' || window.models === models)
     .flatMap((window) => {
-      const { name, resetsAtMs, lengthMs = 0 } = window;
-      return resetsAtMs === undefined || lengthMs === 0
+      const { name, resetsAtMs, lengthSeconds } = window;
+      return resetsAtMs === undefined || lengthSeconds === 0
         ? []
-        : [{ name, left: leftOf(window), resetsAtMs, lengthMs, speed: 0 }];
+        : [{ name, left: leftOf(window), resetsAtMs, lengthMs: lengthSeconds * 1_000, speed: 0 }];
     });
   return { usableFromMs: Math.max(0, ...ends), windows: running };
 }

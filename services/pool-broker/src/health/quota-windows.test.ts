@@ -13,7 +13,7 @@ const window = (rest: Partial<QuotaWindow> = {}): QuotaWindow => ({
   models: '',
   usedFraction: 0.5,
   resetsAtMs: nowMs + 2.5 * hourMs,
-  lengthMs: 5 * hourMs,
+  lengthSeconds: 5 * 3_600,
   ...rest,
 });
 
@@ -76,7 +76,7 @@ describe('pace', () => {
       models: fc.constantFrom('', 'm', '*x*'),
       usedFraction: fc.double({ min: 0, max: 3, noNaN: true }),
       resetsAtMs: fc.option(fc.integer({ min: nowMs - 10_000, max: nowMs + 1e9 }), { nil: undefined }),
-      lengthMs: fc.option(fc.integer({ min: 0, max: 1e9 }), { nil: undefined }),
+      lengthSeconds: fc.integer({ min: 0, max: 1e6 }),
     });
     fc.assert(
       fc.property(fc.array(anyWindow), (windows) => {

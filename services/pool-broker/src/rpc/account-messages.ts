@@ -1,5 +1,4 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { type AccountInput, accountSourceOf, type GatewayConfig } from '@gateway/config';
 import type { StoredAccountState } from '@gateway/database';
 import {
@@ -8,12 +7,9 @@ import {
   type AccountSpec,
   AccountState,
   AccountUse,
-  AttemptResult,
-  type QuotaWindowSchema,
 } from '@gateway/proto/pool/v1/account_pb.js';
-import type { FailureResult, QuotaWindow } from '../accounts/attempt.ts';
 import type { RefusedAccount } from '../credentials/account-directory.ts';
-import { isRunning, type LastError } from '../health/account-health.ts';
+import { isRunning } from '../health/account-health.ts';
 import { type AccountStateName, type AccountView, stateOf, windowsAt } from '../health/eligibility.ts';
 import type { RefusalReason } from '../metrics.ts';
 
@@ -30,23 +26,12 @@ export function toAccountMessage(view: AccountView, nowMs: number, gateway: Gate
     labels: [...labels],
     // The state of the account as a whole: cooldowns of single models are listed separately.
     state: AccountState[stateOf(view, { nowMs, rules: gateway.settings }).toUpperCase() as Uppercase<AccountStateName>],
-    cooldowns: cooldowns.map(({ untilMs, model, feature = '', reason, givenByProvider }) => ({
-      ...{ model, feature, givenByProvider, until: timestampFromMs(untilMs) },
-      reason: resultOf(reason),
-    })),
+    // The message leaves out what the contract does not name.
+    cooldowns: cooldowns.map(({ feature = '', ...cooldown }) => ({ ...cooldown, feature })),
     maxInFlight: Number.isFinite(maxConcurrency) ? maxConcurrency : 0,
-    windows: windowsAt(health, nowMs).map(toWindowMessage),
-    ...(health.lastError !== undefined && { lastError: toErrorMessage(health.lastError) }),
+    windows: [...windowsAt(health, nowMs)],
+    lastError: health.lastError,
   };
-}
-
-function toErrorMessage({ result, upstreamStatus = 0, cause = '', atMs, inARow }: LastError) {
-  return { result: resultOf(result), upstreamStatus, cause, at: timestampFromMs(atMs), inARow };
-}
-
-export function resultOf(reason: FailureResult): AttemptResult {
-  // The contract has the same names.
-  return AttemptResult[reason.toUpperCase() as Uppercase<FailureResult>];
 }
 
 /** An unusable stored account, shown so that operators can see why and remove it. */
@@ -66,12 +51,6 @@ const refusalNotes: Readonly<Record<RefusalReason, string>> = {
   unknown_pool: 'Not used: the configuration has no such pool. Add the pool to gateway.yaml, or remove the account.',
   name_in_file: 'Not used: the configuration has an account of the same name. Remove one of them.',
 };
-
-export function toWindowMessage(window: QuotaWindow): MessageInitShape<typeof QuotaWindowSchema> {
-  const { name, models, usedFraction, resetsAtMs, lengthMs = 0 } = window;
-  const resetsAt = resetsAtMs === undefined ? undefined : timestampFromMs(resetsAtMs);
-  return { name, models, usedFraction, resetsAt, lengthSeconds: Math.round(lengthMs / 1_000) };
-}
 
 export const accountUses = {
   active: AccountUse.ACTIVE,

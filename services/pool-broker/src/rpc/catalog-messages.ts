@@ -24,28 +24,6 @@ export function toPriceList({ currency, models }: NonNullable<Prices> = noPrices
   return list satisfies MessageInitShape<typeof PriceListSchema>;
 }
 
-function toPrice({ above, toolFees, ...price }: ModelPrice) {
-  return {
-    ...{ model: price.model, fromDay: price.fromDay },
-    ...{ serviceTier: price.serviceTier, speed: price.speed, geography: price.geography },
-    ...toRates(price),
-    contextTokens: BigInt(price.contextTokens ?? 0),
-    toolFees: toolFees.map(({ tool, micros }) => ({ tool, micros: BigInt(micros) })),
-    ...(above && { above: { ...toRates(above), inputTokens: BigInt(above.inputTokens) } }),
-  };
-}
+const toPrice = (price: NonNullable<Prices>['models'][number]) => ({ ...price, toolFees: [...price.toolFees] });
 
 const noPrices = { currency: '', models: [] };
-
-type ModelPrice = NonNullable<Prices>['models'][number];
-type Rates = Omit<NonNullable<ModelPrice['above']>, 'inputTokens'>;
-
-function toRates(rates: Rates) {
-  return {
-    inputMicros: BigInt(rates.inputMicros),
-    cachedInputMicros: BigInt(rates.cachedInputMicros),
-    cacheWrite5mMicros: BigInt(rates.cacheWrite5mMicros),
-    cacheWrite1hMicros: BigInt(rates.cacheWrite1hMicros),
-    outputMicros: BigInt(rates.outputMicros),
-  };
-}

@@ -1,4 +1,3 @@
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { GatewayError } from '@gateway/errors';
 import type { CredentialService, GetCredentialRequest } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { Handlers } from '@gateway/rpc';
@@ -22,7 +21,7 @@ export function credentialHandlers(broker: Broker): Handlers<typeof CredentialSe
         accountId: account.id,
         baseUrl: pool.baseUrl,
         secret: { case: kind === 'bearer' ? 'bearer' : 'apiKey', value: text },
-        cacheableUntil: timestampFromMs(Math.floor(cacheableUntilMs)),
+        cacheableUntilMs: Math.floor(cacheableUntilMs),
         cacheableForMs: Math.floor(Math.max(0, cacheableUntilMs - broker.store.nowMs())),
         version,
       };

@@ -10,7 +10,6 @@ import { describe, expect, it } from 'vitest';
 import { sampleGateway } from '../__fixtures__/sample-gateway.ts';
 import { toWindows } from '../accounts/attempt.ts';
 import { traitsOfModel } from '../catalog/model-traits.ts';
-import { toWindowMessage } from './account-messages.ts';
 
 const unsaid: ModelTraits = {
   efforts: undefined,
@@ -71,13 +70,13 @@ describe('a lease', () => {
   });
 });
 
-describe('a quota as a message', () => {
-  it('says the same there and back, but for its reset: that is counted by the clock of the broker', () => {
+describe('a reported quota', () => {
+  it('is taken as it is, but for its reset: that is counted by the clock of the broker', () => {
     const windows = [
-      { name: '7d_opus', models: '*opus*', usedFraction: 0.25, resetsAtMs: 1_795_132_800_123, lengthMs: 604_800_000 },
-      { name: 'requests', models: 'gpt-5.5', usedFraction: 1.5, resetsAtMs: undefined, lengthMs: undefined },
+      { name: '7d_opus', models: '*opus*', usedFraction: 0.25, lengthSeconds: 604_800 },
+      { name: 'requests', models: 'gpt-5.5', usedFraction: 1.5, lengthSeconds: 0 },
     ];
-    const messages = windows.map((window) => create(QuotaWindowSchema, toWindowMessage(window)));
+    const messages = windows.map((window) => create(QuotaWindowSchema, { ...window, resetsAtMs: 1_795_132_800_123 }));
     for (const message of messages.slice(0, 1)) message.resetsAfterMs = 5_000;
     expect(toWindows(messages, 1_000)).toEqual([{ ...windows[0], resetsAtMs: 6_000 }, windows[1]]);
   });

@@ -1,27 +1,20 @@
-import type { MessageInitShape } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { type PoolFormat, poolFormats } from '@gateway/config';
 import { GatewayError } from '@gateway/errors';
 import type { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import type { LabelSet } from '@gateway/proto/pool/v1/model_pb.js';
-import {
-  type PoolBrokerService,
-  type PoolPauseSchema,
-  type QuotaForecastSchema,
-  QuotaOutlook,
-} from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import type { PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { Handlers } from '@gateway/rpc';
 import type { LabelSets } from '../accounts/account.ts';
 import { callerOfLease, cancelled, longestCause, toAttempt } from '../accounts/attempt.ts';
 import { providerFormats } from '../catalog/catalog.ts';
-import { type PoolPause, pausesOf } from '../health/pool-pauses.ts';
-import { forecastsOf, type QuotaForecast } from '../health/quota-forecasts.ts';
+import { pausesOf } from '../health/pool-pauses.ts';
+import { forecastsOf } from '../health/quota-forecasts.ts';
 import { acquireLease } from '../selection/acquire-lease.ts';
 import type { Broker } from '../selection/broker.ts';
 import { explainModel } from '../selection/explain-model.ts';
 import { readAccounts } from '../selection/read-candidates.ts';
 import { settleAttempt } from '../selection/settle-attempt.ts';
-import { resultOf, toAccountMessage, toRefusedMessage } from './account-messages.ts';
+import { toAccountMessage, toRefusedMessage } from './account-messages.ts';
 import { toManagedSettings, toModelMessage, toPriceList } from './catalog-messages.ts';
 
 /** Handlers of `gateway.pool.v1.PoolBrokerService`. The contract documents each call. */
@@ -80,10 +73,9 @@ export function poolBrokerHandlers(broker: Broker): Handlers<typeof PoolBrokerSe
       const isAny = fromProviderFormat(wanted).length === 0;
       const pools = catalog.pools.map(({ name, ownedBy, format, simulated }) => {
         const { reportedAtMs, reachable = true, cause = '', models = [] } = catalog.reportOn(name) ?? {};
-        const modelsReportedAt = reportedAtMs === undefined ? undefined : timestampFromMs(reportedAtMs);
         const modelListFailure = reachable ? '' : cause || 'the model list could not be read';
         const modelCount = models.length;
-        const list = { modelsReportedAt, modelListFailure, modelCount };
+        const list = { modelsReportedAtMs: reportedAtMs, modelListFailure, modelCount };
         return { name, ownedBy, format: providerFormats[format], simulated, ...list };
       });
       return {
@@ -113,8 +105,8 @@ export function poolBrokerHandlers(broker: Broker): Handlers<typeof PoolBrokerSe
       const unused = directory.refused.map(toRefusedMessage).filter((account) => !ids.has(account.id));
       return {
         accounts: [...used, ...unused.filter((account) => pool === '' || account.pool === pool)],
-        forecasts: forecastsOf(views, nowMs).map(toForecastMessage),
-        pauses: pausesOf(views, new Map(pools), nowMs).map(toPauseMessage),
+        forecasts: forecastsOf(views, nowMs),
+        pauses: pausesOf(views, new Map(pools), nowMs),
       };
     },
 
@@ -142,23 +134,4 @@ function fromLabelSets(sets: readonly LabelSet[]): LabelSets {
 /** Empty for unspecified, and for formats of a newer contract. */
 function fromProviderFormat(format: ProviderFormat): readonly PoolFormat[] {
   return poolFormats.filter((each) => providerFormats[each] === format);
-}
-
-function toPauseMessage({ untilMs, reason, isWholePool, ...of }: PoolPause): MessageInitShape<typeof PoolPauseSchema> {
-  const until = untilMs === undefined ? undefined : timestampFromMs(untilMs);
-  return { ...of, until, wholePool: isWholePool, reason: resultOf(reason) };
-}
-
-function toForecastMessage({ exhaustion, ...of }: QuotaForecast): MessageInitShape<typeof QuotaForecastSchema> {
-  switch (exhaustion.kind) {
-    case 'unknown':
-      return { ...of, outlook: QuotaOutlook.UNSPECIFIED };
-    case 'never':
-      return { ...of, outlook: QuotaOutlook.LASTS };
-    case 'at': {
-      // A computed time may lie between milliseconds.
-      const endsAt = timestampFromMs(Math.round(exhaustion.atMs));
-      return { ...of, outlook: QuotaOutlook.ENDS, endsAt, window: exhaustion.window };
-    }
-  }
 }

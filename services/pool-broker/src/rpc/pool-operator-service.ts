@@ -1,5 +1,4 @@
 import { create } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import {
   type AccountConfig,
   type AccountInput,
@@ -169,7 +168,7 @@ export function poolOperatorHandlers({
       const { loadedAtMs, problems } = reload();
       const file = {
         ...{ path: source?.path ?? '', text: written.text, problems: [...problems] },
-        loadedAt: timestampFromMs(loadedAtMs),
+        loadedAtMs,
         classes: classes.map(({ id, name, effort, candidates }) => {
           return { id, name, effort, candidates: candidates.map(({ pool, model }) => `${pool}/${model}`) };
         }),

@@ -1,6 +1,6 @@
 import { create } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { PoolFormat, PoolSettings } from '@gateway/config';
+import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import {
   type AcquireRequest,
   type AcquireResponse,
@@ -122,10 +122,13 @@ async function leaseNext(broker: Broker, request: LeaseRequest) {
 
 function retryOf({ retryAtMs }: { readonly retryAtMs?: number | undefined }, { store }: Broker) {
   if (retryAtMs === undefined) return {};
-  return { retryAt: timestampFromMs(retryAtMs), retryAfterMs: msUntil(retryAtMs, store.nowMs()) };
+  return { retryAtMs, retryAfterMs: msUntil(retryAtMs, store.nowMs()) };
 }
 
-const lacks = { model_unavailable: Lack.MODEL, feature_unavailable: Lack.FEATURE } as const;
+const lacks = {
+  [AttemptResult.MODEL_UNAVAILABLE]: Lack.MODEL,
+  [AttemptResult.FEATURE_UNAVAILABLE]: Lack.FEATURE,
+} as const;
 
 const noPrice = "no candidate has a price, which the budget of the token's group requires";
 

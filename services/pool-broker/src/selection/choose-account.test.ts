@@ -1,7 +1,8 @@
+import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { describe, expect, it } from 'vitest';
 import { sampleAccount, sampleGateway, sampleSettings } from '../__fixtures__/sample-gateway.ts';
 import { toAccount } from '../accounts/account.ts';
-import type { Attempt, QuotaWindow } from '../accounts/attempt.ts';
+import { type Attempt, cancelled, type QuotaWindow } from '../accounts/attempt.ts';
 import { type AccountHealth, type Cooldown, healthy } from '../health/account-health.ts';
 import { withWindows } from '../health/apply-report.ts';
 import type { AccountView } from '../health/eligibility.ts';
@@ -24,15 +25,21 @@ const used = (usedFraction: number, resetInHours = 2.5): QuotaWindow => ({
   models: '',
   usedFraction,
   resetsAtMs: nowMs + resetInHours * hourMs,
-  lengthMs: 5 * hourMs,
+  lengthSeconds: 5 * 3_600,
 });
 
 const cooling = (rest: Partial<Cooldown>): AccountHealth => {
-  const base = { model: '', reason: 'rate_limited', sinceMs: nowMs - 1, repeats: 1, givenByProvider: true } as const;
+  const base = {
+    model: '',
+    reason: AttemptResult.RATE_LIMITED,
+    sinceMs: nowMs - 1,
+    repeats: 1,
+    givenByProvider: true,
+  } as const;
   return { ...healthy, cooldowns: [{ ...base, untilMs: nowMs + hourMs, ...rest }] };
 };
 const due = cooling({ probeFromMs: nowMs });
-const lastResort = cooling({ probeFromMs: nowMs, givenByProvider: false, reason: 'unauthorized' });
+const lastResort = cooling({ probeFromMs: nowMs, givenByProvider: false, reason: AttemptResult.UNAUTHORIZED });
 const justLimited = cooling({ probeFromMs: nowMs + 1 });
 
 function select(accounts: readonly AccountView[], rest: Partial<SelectionRequest> & Partial<CandidateView> = {}) {
@@ -77,7 +84,7 @@ const triedBefore: readonly Attempt[] = [
     accountId: 'responses/elsewhere',
     pool: 'responses',
     model: 'm',
-    report: { result: 'rate_limited', retryAtMs: undefined, modelScoped: false, windows: [] },
+    report: { ...cancelled, result: AttemptResult.RATE_LIMITED },
   },
 ];
 
@@ -177,12 +184,12 @@ describe('a pool that pauses', () => {
   const pausedBy = (pause: { untilMs: number; probe?: { leaseId: string; expiresAtMs: number } }): PoolHealth => ({
     incidents: [
       {
-        cause: 'overloaded',
+        cause: AttemptResult.OVERLOADED,
         model: 'm',
         sinceMs: 0,
         failures: [],
         pause: {
-          ...{ model: 'm', reason: 'overloaded', sinceMs: nowMs - 1, givenByProvider: false, repeats: 1 },
+          ...{ model: 'm', reason: AttemptResult.OVERLOADED, sinceMs: nowMs - 1, givenByProvider: false, repeats: 1 },
           ...pause,
         },
       },

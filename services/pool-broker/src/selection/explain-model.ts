@@ -1,6 +1,7 @@
 import { coolingText, failureTexts, skipTexts, spareCapacityText, untilText } from '@gateway/presentation/routing-text';
+import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import type { LabelSets } from '../accounts/account.ts';
-import { isFailure, isLack } from '../accounts/attempt.ts';
+import { isLack } from '../accounts/attempt.ts';
 import type { Candidate } from '../catalog/catalog.ts';
 import type { Cooldown } from '../health/account-health.ts';
 import { errorAverageAt, type SkipReason } from '../health/eligibility.ts';
@@ -72,9 +73,9 @@ export function skipReasonText(skipReason: SkipReason, withTimes: boolean): stri
     case 'probing':
       return `probing${withTimes ? ': one request is testing whether it has recovered' : ''} ${causeText(skipReason.cooldown)}`;
     case 'pool_paused':
-      return `the whole pool is paused${untilText(shownMs(skipReason.untilMs))} after ${failureTexts[skipReason.cooldown.reason]}`;
+      return `the whole pool is paused${untilText(shownMs(skipReason.untilMs))} after ${failureText(skipReason.cooldown.reason)}`;
     case 'tried':
-      return `already tried in this request: ${isFailure(skipReason.result) ? failureTexts[skipReason.result] : skipReason.result}`;
+      return `already tried in this request: ${failureText(skipReason.result)}`;
     case 'disabled':
       return skipReason.note === '' ? 'disabled in the configuration' : `disabled: ${skipReason.note}`;
     default:
@@ -87,5 +88,11 @@ function causeText({ reason, model, feature, givenByProvider, window }: Cooldown
   const scope = model === '' ? '' : ` for ${model}`;
   const quota = window === undefined ? '' : ` of the ${window} window`;
   const source = givenByProvider ? ' (reset named by the provider)' : '';
-  return `after ${failureTexts[reason]}${quota}${scope}${source}`;
+  return `after ${failureText(reason)}${quota}${scope}${source}`;
+}
+
+/** The name of a result that is no failure. */
+function failureText(result: AttemptResult): string {
+  const name = AttemptResult[result].toLowerCase();
+  return failureTexts[name as keyof typeof failureTexts] ?? name;
 }

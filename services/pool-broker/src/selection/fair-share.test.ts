@@ -1,3 +1,4 @@
+import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { describe, expect, it } from 'vitest';
 import { sampleAccount, sampleGateway, sampleSettings } from '../__fixtures__/sample-gateway.ts';
 import { toAccount } from '../accounts/account.ts';
@@ -11,10 +12,10 @@ const nowMs = 1_000_000;
 const [pool = expect.fail('the sample gateway has pools')] = sampleGateway.pools;
 
 function view(name: string, inFlight: number, maxConcurrency?: number, usedFraction = 0): AccountView {
-  const windows = [{ name: '5h', models: '', usedFraction, resetsAtMs: nowMs + 9_000, seenAtMs: nowMs }];
+  const quota = { name: '5h', models: '', usedFraction, resetsAtMs: nowMs + 9_000, lengthSeconds: 0 };
   return {
     account: toAccount(sampleAccount('responses', name, { maxConcurrency })),
-    health: { ...healthy, windows },
+    health: { ...healthy, windows: [{ ...quota, seenAtMs: nowMs }] },
     inFlight,
   };
 }
@@ -52,7 +53,13 @@ describe('a caller of a pool that it shares', () => {
   });
 
   it('counts an account that is limited as used up', () => {
-    const cooldown = { model: '', reason: 'rate_limited', sinceMs: 0, untilMs: nowMs + 9, repeats: 0 } as const;
+    const cooldown = {
+      model: '',
+      reason: AttemptResult.RATE_LIMITED,
+      sinceMs: 0,
+      untilMs: nowMs + 9,
+      repeats: 0,
+    } as const;
     const health = { ...healthy, cooldowns: [{ ...cooldown, givenByProvider: true }] };
     const limited = { ...view('b', 0), health };
     expect(kept({ inFlight: 5, callers: 2 }, view('a', 10, undefined, 0.85), limited)).toBe(true);

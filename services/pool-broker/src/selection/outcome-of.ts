@@ -1,3 +1,4 @@
+import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import type { Lack } from '../accounts/attempt.ts';
 import { anyTime, type Eligibility, type SkipReason } from '../health/eligibility.ts';
 
@@ -22,8 +23,8 @@ export function outcomeOf(examinations: readonly Findings[], nowMs: number) {
       .map((skipReason) => skipReason?.probeAtMs);
     const refusals = probed.map((skipReason) => skipReason?.refusedUntilMs);
     const earliestMs = Math.min(...[...pauses, ...refusals].filter((atMs) => atMs !== undefined));
-    const retryAt = Number.isFinite(earliestMs) ? { retryAtMs: Math.max(nowMs, earliestMs) } : {};
-    return { kind: 'unavailable', lack, ...retryAt } as const;
+    const retry = Number.isFinite(earliestMs) ? { retryAtMs: Math.max(nowMs, earliestMs) } : {};
+    return { kind: 'unavailable', lack, ...retry } as const;
   }
   const earliestMs = Math.min(...resets, ...probes);
   if (probes.length > 0) return { kind: 'unavailable', lack, retryAtMs: Math.max(nowMs, earliestMs) } as const;
@@ -41,7 +42,9 @@ interface Findings {
  */
 function lackOfAll(inService: readonly (SkipReason | undefined)[]): Lack | undefined {
   const lacks = inService.map((skipReason) => skipReason?.lack);
-  return lacks.includes(undefined) ? undefined : (lacks.find((lack) => lack === 'feature_unavailable') ?? lacks[0]);
+  return lacks.includes(undefined)
+    ? undefined
+    : (lacks.find((lack) => lack === AttemptResult.FEATURE_UNAVAILABLE) ?? lacks[0]);
 }
 
 /** Accounts with these reasons can't serve the request, however long it waits. */

@@ -1,12 +1,15 @@
+import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sampleAccount, sampleGateway, sampleSettings } from '../__fixtures__/sample-gateway.ts';
 import { toAccount } from '../accounts/account.ts';
-import type { AttemptResult } from '../accounts/attempt.ts';
+import { cancelled } from '../accounts/attempt.ts';
 import { type AccountHealth, type Cooldown, healthy } from '../health/account-health.ts';
 import type { AccountView } from '../health/eligibility.ts';
 import { noIncidents } from '../health/pool-health.ts';
 import { askAnyway, type CandidateView, type SelectionRequest, selectAccount } from './select-account.ts';
+
+const { FEATURE_UNAVAILABLE, MODEL_UNAVAILABLE, RATE_LIMITED, REFUSED, SERVER_ERROR, UNAUTHORIZED } = AttemptResult;
 
 const nowMs = 1_000_000;
 const rules = sampleSettings;
@@ -14,7 +17,13 @@ const [responses, messages] = sampleGateway.pools;
 if (responses === undefined || messages === undefined) throw new Error('the sample gateway has two pools');
 
 function cooling(untilMs: number, rest: Partial<Cooldown> = {}): AccountHealth {
-  const base = { model: '', reason: 'rate_limited', sinceMs: nowMs - 1, givenByProvider: true, repeats: 0 } as const;
+  const base = {
+    model: '',
+    reason: RATE_LIMITED,
+    sinceMs: nowMs - 1,
+    givenByProvider: true,
+    repeats: 0,
+  } as const;
   return { ...healthy, cooldowns: [{ ...base, untilMs, ...rest }] };
 }
 
@@ -54,7 +63,7 @@ function select(candidates: readonly CandidateView[], rest: Partial<SelectionReq
 }
 
 function tried(name: string, result: AttemptResult, model = 'm') {
-  const report = { result, retryAtMs: undefined, modelScoped: false, windows: [] };
+  const report = { ...cancelled, result };
   return [{ leaseId: 'l', accountId: `responses/${name}`, pool: 'responses', model, report }];
 }
 
@@ -129,9 +138,11 @@ describe('choosing an account', () => {
   });
 
   it('tries an account once for a model', () => {
-    expect(select([candidate([view('a'), view('b')])], { attempts: tried('a', 'server_error') })).toBe('b');
-    expect(select([candidate([view('a')])], { attempts: tried('a', 'server_error') })).toEqual({ kind: 'unavailable' });
-    expect(select([candidate([view('a')])], { attempts: tried('a', 'rate_limited', 'other') })).toBe('a');
+    expect(select([candidate([view('a'), view('b')])], { attempts: tried('a', SERVER_ERROR) })).toBe('b');
+    expect(select([candidate([view('a')])], { attempts: tried('a', SERVER_ERROR) })).toEqual({
+      kind: 'unavailable',
+    });
+    expect(select([candidate([view('a')])], { attempts: tried('a', RATE_LIMITED, 'other') })).toBe('a');
   });
 
   it('goes on to the next candidate when the first has nothing to spare', () => {
@@ -144,7 +155,7 @@ describe('choosing an account', () => {
 describe('having no account', () => {
   const limited = view('a', { health: cooling(nowMs + 9) });
   const downUntil = (untilMs: number) =>
-    view('b', { health: cooling(untilMs, { reason: 'server_error', givenByProvider: false }) });
+    view('b', { health: cooling(untilMs, { reason: SERVER_ERROR, givenByProvider: false }) });
 
   it('is exhaustion when each account that could serve the request is limited', () => {
     const disabled = view('c', {}, { state: 'disabled' });
@@ -152,9 +163,11 @@ describe('having no account', () => {
     const exhausted = { kind: 'exhausted', retryAtMs: nowMs + 9 };
     expect(select([candidate([later, disabled]), candidate([limited])])).toEqual(exhausted);
     // Nor could an account that its provider refuses.
-    const refused = view('e', { health: cooling(nowMs + 5, { reason: 'unauthorized', givenByProvider: false }) });
+    const refused = view('e', {
+      health: cooling(nowMs + 5, { reason: UNAUTHORIZED, givenByProvider: false }),
+    });
     expect(select([candidate([refused, later, limited])])).toEqual(exhausted);
-    const attempts = tried('f', 'unauthorized');
+    const attempts = tried('f', UNAUTHORIZED);
     expect(select([candidate([view('f'), limited])], { attempts })).toEqual(exhausted);
   });
 
@@ -162,7 +175,7 @@ describe('having no account', () => {
     const until = (atMs: number) => ({ kind: 'unavailable', retryAtMs: atMs });
     expect(select([candidate([downUntil(nowMs + 5)]), candidate([limited])])).toEqual(until(nowMs + 5));
     expect(select([candidate([downUntil(nowMs + 15), limited])])).toEqual(until(nowMs + 9));
-    const attempts = tried('e', 'server_error');
+    const attempts = tried('e', SERVER_ERROR);
     expect(select([candidate([limited, view('e')])], { attempts })).toEqual(until(nowMs));
     const busy = view('f', { inFlight: 1 }, { maxConcurrency: 1 });
     expect(select([candidate([busy, downUntil(nowMs + 5)])])).toEqual(until(nowMs));
@@ -171,11 +184,11 @@ describe('having no account', () => {
   it('ends with the next probe when no account is limited', () => {
     const paused = downUntil(nowMs + 5);
     expect(select([candidate([paused])])).toEqual({ kind: 'unavailable', retryAtMs: nowMs + 5 });
-    const refusal = { reason: 'unauthorized', givenByProvider: false, probeFromMs: nowMs + 7 } as const;
+    const refusal = { reason: UNAUTHORIZED, givenByProvider: false, probeFromMs: nowMs + 7 } as const;
     const refused = view('r', { health: cooling(nowMs + 600_000, refusal) });
     expect(select([candidate([refused])])).toEqual({ kind: 'unavailable', retryAtMs: nowMs + 7 });
     expect(select([candidate([refused, paused])])).toEqual({ kind: 'unavailable', retryAtMs: nowMs + 5 });
-    const again = tried('x', 'refused');
+    const again = tried('x', REFUSED);
     expect(select([candidate([view('x')])], { attempts: again })).toEqual({ kind: 'unavailable', retryAtMs: nowMs });
   });
 
@@ -186,7 +199,7 @@ describe('having no account', () => {
 
   it('counts an account that is also refused as down', () => {
     const { cooldowns } = cooling(nowMs + 9);
-    const refused = cooling(nowMs + 5, { reason: 'unauthorized', givenByProvider: false }).cooldowns;
+    const refused = cooling(nowMs + 5, { reason: UNAUTHORIZED, givenByProvider: false }).cooldowns;
     const both = view('a', { health: { ...healthy, cooldowns: [...cooldowns, ...refused] } });
     expect(select([candidate([both])])).toEqual({ kind: 'unavailable', retryAtMs: nowMs + 9 });
   });
@@ -204,7 +217,7 @@ describe('having no account', () => {
   });
 
   it('may be over at once when a limit ended while the request was in flight', () => {
-    const attempts = tried('a', 'rate_limited');
+    const attempts = tried('a', RATE_LIMITED);
     expect(select([candidate([view('a')])], { attempts })).toEqual({ kind: 'exhausted', retryAtMs: nowMs });
   });
 });
@@ -214,7 +227,7 @@ const anyHealth = fc
     fc.record({
       model: fc.constantFrom('', 'm', 'other'),
       inMs: fc.integer({ min: -5_000, max: 5_000 }),
-      reason: fc.constantFrom('rate_limited', 'unauthorized', 'server_error'),
+      reason: fc.constantFrom(RATE_LIMITED, UNAUTHORIZED, SERVER_ERROR),
       givenByProvider: fc.boolean(),
     }),
     { maxLength: 3 },
@@ -235,8 +248,8 @@ function cooledUntil(cooldowns: readonly Cooldown[]) {
   const mine = cooldowns.filter(({ model, untilMs }) => model !== 'other' && untilMs > nowMs);
   const [last] = mine.toSorted((one, other) => other.untilMs - one.untilMs);
   if (last === undefined) throw new Error('It does not cool.');
-  const isRefused = mine.some(({ reason }) => reason === 'unauthorized');
-  const isLimited = mine.every(({ reason }) => reason === 'rate_limited');
+  const isRefused = mine.some(({ reason }) => reason === UNAUTHORIZED);
+  const isLimited = mine.every(({ reason }) => reason === RATE_LIMITED);
   const guessedMs = last.givenByProvider ? 0 : rules.limitProbeQuietMs;
   return { isRefused, isLimited, atMs: last.untilMs + (isLimited ? guessedMs : 0) };
 }
@@ -273,8 +286,8 @@ describe('any state of a pool', () => {
 
 describe('accounts that lack what a request wants', () => {
   const lacking = (rest: Partial<Cooldown> = {}) =>
-    cooling(nowMs + 600_000, { model: 'm', reason: 'model_unavailable', givenByProvider: false, ...rest });
-  const lackingFeature = lacking({ model: '', reason: 'feature_unavailable', feature: 'context-1m-*' });
+    cooling(nowMs + 600_000, { model: 'm', reason: MODEL_UNAVAILABLE, givenByProvider: false, ...rest });
+  const lackingFeature = lacking({ model: '', reason: FEATURE_UNAVAILABLE, feature: 'context-1m-*' });
 
   it('are passed over for another, of the same candidate or the next', () => {
     const without = view('without', { health: lacking() });
@@ -285,9 +298,9 @@ describe('accounts that lack what a request wants', () => {
   it('are asked all the same, once, when none is known to have it', () => {
     const accounts = ['a', 'b'].map((name) => view(name, { health: lacking() }));
     expect(select([candidate(accounts)])).toBe('a');
-    expect(select([candidate(accounts)], { attempts: tried('a', 'model_unavailable') })).toEqual({
+    expect(select([candidate(accounts)], { attempts: tried('a', MODEL_UNAVAILABLE) })).toEqual({
       kind: 'unavailable',
-      lack: 'model_unavailable',
+      lack: MODEL_UNAVAILABLE,
     });
   });
 
@@ -295,7 +308,7 @@ describe('accounts that lack what a request wants', () => {
     const without = view('without', { health: lacking() });
     const limited = view('limited', { health: cooling(nowMs + 5_000) });
     const failing = view('failing', {
-      health: cooling(nowMs + 5_000, { reason: 'server_error', givenByProvider: false }),
+      health: cooling(nowMs + 5_000, { reason: SERVER_ERROR, givenByProvider: false }),
     });
     expect(select([candidate([without, limited])])).toEqual({ kind: 'exhausted', retryAtMs: nowMs + 5_000 });
     expect(select([candidate([without, failing])])).toEqual({
@@ -308,15 +321,15 @@ describe('accounts that lack what a request wants', () => {
   it('decide alone when the others are out of service', () => {
     const off = view('off', {}, { state: 'disabled' });
     const other = view('other', {}, { models: ['another'] });
-    const attempts = tried('without', 'model_unavailable');
+    const attempts = tried('without', MODEL_UNAVAILABLE);
     expect(select([candidate([view('without', { health: lacking() }), off, other])], { attempts })).toEqual({
       kind: 'unavailable',
-      lack: 'model_unavailable',
+      lack: MODEL_UNAVAILABLE,
     });
   });
 
   it('are not asked while something else keeps them', () => {
-    const refused = lacking().cooldowns.concat(cooling(nowMs + 9, { reason: 'unauthorized' }).cooldowns);
+    const refused = lacking().cooldowns.concat(cooling(nowMs + 9, { reason: UNAUTHORIZED }).cooldowns);
     expect(select([candidate([view('a', { health: { ...healthy, cooldowns: refused } })])])).toMatchObject({
       kind: 'unavailable',
     });
@@ -327,10 +340,10 @@ describe('accounts that lack what a request wants', () => {
     expect(select([candidate(accounts)])).toBe('without');
     expect(select([candidate(accounts)], { features: ['context-1m-2025-08-07'] })).toBe('with');
     const [without = expect.fail()] = accounts;
-    const attempts = tried('without', 'feature_unavailable');
+    const attempts = tried('without', FEATURE_UNAVAILABLE);
     expect(select([candidate([without])], { features: ['context-1m-2025-08-07'], attempts })).toEqual({
       kind: 'unavailable',
-      lack: 'feature_unavailable',
+      lack: FEATURE_UNAVAILABLE,
     });
   });
 });

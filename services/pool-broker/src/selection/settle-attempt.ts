@@ -1,12 +1,7 @@
+import { AccountProblem, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { type Account, servesModel } from '../accounts/account.ts';
 import { type Attempt, callerOfLease, concernsRequest, isFailure, isFaultOfPool } from '../accounts/attempt.ts';
-import {
-  type AccountHealth,
-  type AccountProblem,
-  causeOf,
-  forgottenAtMs,
-  withCredential,
-} from '../health/account-health.ts';
+import { type AccountHealth, causeOf, forgottenAtMs, type Problem, withCredential } from '../health/account-health.ts';
 import { applyReport, type ReportedAttempt } from '../health/apply-report.ts';
 import { applyToPool, incidentSinceMs, type PoolHealth } from '../health/pool-health.ts';
 import type { Broker } from './broker.ts';
@@ -29,13 +24,13 @@ export async function settleAttempt(
   if (account === undefined) return;
   const settled = await store.settleLease(accountId, { pool, model, caller: callerOfLease(leaseId), leaseId });
   if (settled === undefined) return;
-  metrics.attempts.inc({ pool, result: report.result });
+  metrics.attempts.inc({ pool, result: AttemptResult[report.result].toLowerCase() });
   const { leasedAtMs, health, poolHealth } = settled;
   const ended = { ...attempt, leasedAtMs, credentialId: account.credentialId, nowMs: store.nowMs() };
-  const isRefused = report.result === 'unauthorized' || report.result === 'refused';
+  const isRefused = report.result === AttemptResult.UNAUTHORIZED || report.result === AttemptResult.REFUSED;
   const isOutdated = isRefused && (await hasNewerSecret(broker, account, ended));
   const counted: Ended = isOutdated
-    ? { ...ended, report: { ...report, result: 'cancelled', problem: undefined } }
+    ? { ...ended, report: { ...report, result: AttemptResult.CANCELLED, problem: AccountProblem.UNSPECIFIED } }
     : ended;
   // Most attempts show nothing new. Only a fault creates an incident of a pool, and without an
   // incident there is none to end.
@@ -44,9 +39,9 @@ export async function settleAttempt(
   const changes: Promise<unknown>[] = [];
   if (changesHealth) changes.push(changeAccountHealth(broker, counted));
   if (concernsPool) changes.push(changePoolHealth(broker, ended, poolHealth));
-  for (const key of report.result === 'succeeded' ? [affinityKey, ...answerKeys] : [affinityKey]) {
+  for (const key of report.result === AttemptResult.SUCCEEDED ? [affinityKey, ...answerKeys] : [affinityKey]) {
     // Another account knows the session; later requests refer to this answer by keys of its own.
-    const isMissed = key === affinityKey && report.affinityMissed === true;
+    const isMissed = key === affinityKey && report.affinityMissed;
     if (key !== '') changes.push(changeBinding(broker, attempt, key, isMissed));
   }
   if (changes.length > 0) await Promise.all(changes);
@@ -75,7 +70,7 @@ async function hasNewerSecret(
 }
 
 async function changeAccountHealth(broker: Broker, ended: Ended): Promise<void> {
-  let problem: AccountProblem | undefined;
+  let problem: Problem | undefined;
   let isFirstRefusal = false;
   const changed = await broker.store.changeHealth(ended.accountId, (health) => {
     const next = applyReport(health, ended, rulesOf(broker));
@@ -103,7 +98,11 @@ async function changePoolHealth({ store, configuration, random }: Broker, ended:
   const { result: cause } = report;
   if (isFaultOfPool(cause)) {
     const sinceMs = incidentSinceMs(known, { cause, model, nowMs }, rules);
-    oldestUnderWayMs = await store.oldestRequest({ pool, model: cause === 'overloaded' ? model : '', sinceMs });
+    oldestUnderWayMs = await store.oldestRequest({
+      pool,
+      model: cause === AttemptResult.OVERLOADED ? model : '',
+      sinceMs,
+    });
   }
   const attempt = { ...ended, accounts: serving.length, oldestUnderWayMs };
   await store.changePoolHealth(pool, (health) => applyToPool(health, attempt, rules));
@@ -117,7 +116,8 @@ async function changeBinding(
 ) {
   const affinityId = affinityIdOf(pool, key);
   if (isMissed) await store.unbind(affinityId, accountId);
-  else if (report.result === 'succeeded') await store.bind(affinityId, accountId, configuration.settings.affinityTtlMs);
+  else if (report.result === AttemptResult.SUCCEEDED)
+    await store.bind(affinityId, accountId, configuration.settings.affinityTtlMs);
   // Its requests of the usual kind are served as before.
   else if (isFailure(report.result) && !concernsRequest(report)) await store.unbind(affinityId, accountId);
 }

@@ -1,3 +1,4 @@
+import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { ManualTime } from '@gateway/time/simulated';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type AccountHealth, healthy } from '../health/account-health.ts';
@@ -62,7 +63,13 @@ function storesOf() {
   const faults: unknown[] = [];
   const store = withFallback(shared, (thrown) => faults.push(thrown));
   const cooled = (untilMs: number): AccountHealth => {
-    const rest = { model: '', reason: 'rate_limited', sinceMs: 0, givenByProvider: true, repeats: 0 } as const;
+    const rest = {
+      model: '',
+      reason: AttemptResult.RATE_LIMITED,
+      sinceMs: 0,
+      givenByProvider: true,
+      repeats: 0,
+    } as const;
     return { ...healthy, cooldowns: [{ ...rest, untilMs }] };
   };
   const coolingOf = async (from: PoolStore, account: string) => {

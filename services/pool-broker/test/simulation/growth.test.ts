@@ -1,4 +1,3 @@
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { AttemptResult, type Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import { directClient } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
@@ -95,10 +94,10 @@ describe('a pool of a thousand accounts', () => {
     expect(lease.accountId).toBe('responses/a999');
     // The account is only busy: a place may be free at any time.
     const busy = await pool.acquire();
-    expect(busy.case === 'exhausted' && busy.value.retryAt).toBeUndefined();
+    expect(busy.case === 'exhausted' && busy.value.retryAtMs).toBeUndefined();
     const untilMs = pool.time.nowMs + 60_000;
     await pool.end(lease, AttemptResult.RATE_LIMITED, untilMs);
-    expect(await pool.acquire()).toMatchObject({ case: 'exhausted', value: { retryAt: timestampFromMs(untilMs) } });
+    expect(await pool.acquire()).toMatchObject({ case: 'exhausted', value: { retryAtMs: untilMs } });
     pool.time.setMs(untilMs);
     expect((await pool.leased()).accountId).toBe('responses/a999');
   });

@@ -1,5 +1,4 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { AttemptResult, type AttemptSchema } from '@gateway/proto/pool/v1/account_pb.js';
 import { directClient } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
@@ -41,8 +40,8 @@ function poolOf() {
         await pools.report({ attempt: { lease, report: { result: AttemptResult.SUCCEEDED } }, affinityKey });
         return lease.accountId;
       }
-      const retryAt = timestampFromMs(time.nowMs + 300_000);
-      attempts.push({ lease, report: { result: AttemptResult.RATE_LIMITED, retryAt } });
+      const retryAtMs = time.nowMs + 300_000;
+      attempts.push({ lease, report: { result: AttemptResult.RATE_LIMITED, retryAtMs } });
     }
   };
   const serveAll = async (limitedAt: readonly string[] = []) => {

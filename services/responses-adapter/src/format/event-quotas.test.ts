@@ -68,7 +68,7 @@ describe('the windows of a rate-limit event', () => {
     fc.assert(
       fc.property(anyWindow, anyWindow, fc.string(), (primary, secondary, name) => {
         const event = limits(primary, secondary, { metered_limit_name: name });
-        for (const { usedFraction, resetsAtMs = nowMs + 1, lengthSeconds = 0 } of eventWindows(event, { nowMs })) {
+        for (const { usedFraction, resetsAtMs = nowMs + 1, lengthSeconds } of eventWindows(event, { nowMs })) {
           expect(usedFraction).toBeGreaterThanOrEqual(0);
           expect(resetsAtMs).toBeGreaterThan(nowMs);
           expect(lengthSeconds).toBeGreaterThanOrEqual(0);

@@ -33,7 +33,7 @@ describe('the usage windows of a subscription', () => {
 
   it('go by their rank where their length is not given', () => {
     expect(read({ 'x-codex-primary-used-percent': '3' })).toEqual([
-      { name: 'primary', models: '', usedFraction: 0.03, resetsAtMs: undefined, lengthSeconds: undefined },
+      { name: 'primary', models: '', usedFraction: 0.03, resetsAtMs: undefined, lengthSeconds: 0 },
     ]);
   });
 
@@ -61,8 +61,8 @@ describe('the limits of an API key', () => {
       'x-ratelimit-reset-tokens': '12ms',
     };
     expect(read(headers)).toEqual([
-      { name: 'requests', models: 'gpt-5.5', usedFraction: 1, resetsAtMs: nowMs + 360_000, lengthSeconds: undefined },
-      { name: 'tokens', models: 'gpt-5.5', usedFraction: 0.25, resetsAtMs: nowMs + 12, lengthSeconds: undefined },
+      { name: 'requests', models: 'gpt-5.5', usedFraction: 1, resetsAtMs: nowMs + 360_000, lengthSeconds: 0 },
+      { name: 'tokens', models: 'gpt-5.5', usedFraction: 0.25, resetsAtMs: nowMs + 12, lengthSeconds: 0 },
     ]);
   });
 
@@ -80,7 +80,7 @@ describe('any headers', () => {
     const value = fc.oneof(fc.string(), fc.double().map(String), fc.integer().map(String));
     fc.assert(
       fc.property(fc.dictionary(fc.constantFrom(...names, ...more), value), (headers) => {
-        for (const { usedFraction, resetsAtMs = nowMs + 1, lengthSeconds = 0 } of read(headers)) {
+        for (const { usedFraction, resetsAtMs = nowMs + 1, lengthSeconds } of read(headers)) {
           expect(usedFraction).toBeGreaterThanOrEqual(0);
           expect(resetsAtMs).toBeGreaterThan(nowMs);
           expect(lengthSeconds).toBeGreaterThanOrEqual(0);

@@ -72,7 +72,7 @@ function toWindow({ rank, family, time }: WindowSubject, read: ReadMember): read
       models: family === '' ? '' : `*${family}*`,
       usedFraction: usedPercent / 100,
       resetsAtMs: resetOf(minutes, read, time),
-      lengthSeconds: minutes === undefined ? undefined : Math.round(minutes * 60),
+      lengthSeconds: Math.round((minutes ?? 0) * 60),
     },
   ];
 }
@@ -114,7 +114,7 @@ function keyLimits({ headers, model, nowMs }: QuotaAnswer): readonly QuotaWindow
         models: model,
         usedFraction: Math.max(0, 1 - remaining / limit),
         resetsAtMs: limitResetMs(name, { headers, nowMs }),
-        lengthSeconds: undefined,
+        lengthSeconds: 0,
       },
     ];
   });

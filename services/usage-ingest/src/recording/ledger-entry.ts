@@ -1,5 +1,4 @@
 import { toJson } from '@bufbuild/protobuf';
-import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { plusSums, type StoredOutcome, summedColumns, type UsageEventsTable, type UsageSums } from '@gateway/database';
 import { unpricedIn } from '@gateway/prices';
 import { type UsagePart, UsagePartSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
@@ -33,33 +32,32 @@ export interface RecordedBatch {
  */
 export function readEvent(event: UsageRecorded): LedgerEntry | string {
   const outcome = outcomes[event.outcome];
-  const admittedAtMs = event.admittedAt === undefined ? Number.NaN : timestampMs(event.admittedAt);
-  const problem = problemOf(event, admittedAtMs) ?? problemOfParts(event.parts);
+  const problem = problemOf(event) ?? problemOfParts(event.parts);
   if (problem !== undefined) return problem;
   if (outcome === undefined) return 'outcome is unknown';
   const unpriced = unpricedIn(event.parts);
   return {
     request_id: event.requestId,
     token_id: event.tokenId,
-    admitted_at_ms: admittedAtMs,
+    admitted_at_ms: event.admittedAtMs,
     local_day: event.localDay,
     endpoint: event.endpoint,
     provider: event.provider,
     model: event.model,
-    input_tokens: Number(event.inputTokens),
-    cached_tokens: Number(event.cachedTokens),
-    cache_write_5m_tokens: Number(event.cacheWrite5mTokens),
-    cache_write_1h_tokens: Number(event.cacheWrite1hTokens),
-    output_tokens: Number(event.outputTokens),
-    reasoning_tokens: Number(event.reasoningTokens),
+    input_tokens: event.inputTokens,
+    cached_tokens: event.cachedTokens,
+    cache_write_5m_tokens: event.cacheWrite5mTokens,
+    cache_write_1h_tokens: event.cacheWrite1hTokens,
+    output_tokens: event.outputTokens,
+    reasoning_tokens: event.reasoningTokens,
     estimated: event.estimated ? 1 : 0,
     outcome,
     account_id: event.accountId,
     group_id: event.groupId,
-    cost_micros: event.costMicros === undefined ? null : Number(event.costMicros),
+    cost_micros: event.costMicros ?? null,
     parts: event.parts.length === 0 ? null : JSON.stringify(event.parts.map((part) => toJson(UsagePartSchema, part))),
-    unpriced_tokens: Number(unpriced.tokens),
-    unpriced_calls: Number(unpriced.calls),
+    unpriced_tokens: unpriced.tokens,
+    unpriced_calls: unpriced.calls,
   };
 }
 
@@ -125,13 +123,13 @@ const outcomes: Readonly<Record<LedgerOutcome, StoredOutcome | undefined>> = {
   [LedgerOutcome.GIVEN_UP]: 'given_up',
 };
 
-function problemOf(event: UsageRecorded, admittedAtMs: number): string | undefined {
+function problemOf(event: UsageRecorded): string | undefined {
   if (event.requestId === '') return 'request_id is empty';
   if (event.tokenId === '') return 'token_id is empty';
   const text = textFields.find((name) => !isStorableText(event[name]));
   if (text !== undefined) return `${text} is a text that cannot be stored`;
   if (!isLocalDay(event.localDay)) return 'localDay is not a day';
-  if (!Number.isSafeInteger(admittedAtMs) || admittedAtMs < 0) return 'admittedAt is not a time';
+  if (!Number.isSafeInteger(event.admittedAtMs) || event.admittedAtMs <= 0) return 'admittedAtMs is not a time';
   const count = countFields.find((name) => !isCount(event[name]));
   if (count !== undefined) return `${count} is not a number of tokens`;
   return isCost(event.costMicros) ? undefined : 'costMicros is not a cost';
@@ -169,19 +167,19 @@ const countsOfPart = countFields.filter((name) => name !== 'reasoningTokens');
 const maxParts = 100;
 const maxTextLength = 512;
 /** The highest token count that adapters accept, which is more than any request can use. */
-const maxTokens = 2n ** 40n;
+const maxTokens = 2 ** 40;
 /** A thousand million of the currency: more than any request can cost. */
-const maxCostMicros = 2n ** 50n;
+const maxCostMicros = 2 ** 50;
 
 /** Postgres does not accept NUL in a text. */
 function isStorableText(text: string): boolean {
   return text.length <= maxTextLength && !text.includes('\0') && text.isWellFormed();
 }
 
-function isCount(count: bigint): boolean {
-  return count >= 0n && count <= maxTokens;
+function isCount(count: number): boolean {
+  return Number.isInteger(count) && count >= 0 && count <= maxTokens;
 }
 
-function isCost(micros = 0n): boolean {
-  return micros >= 0n && micros <= maxCostMicros;
+function isCost(micros = 0): boolean {
+  return Number.isInteger(micros) && micros >= 0 && micros <= maxCostMicros;
 }

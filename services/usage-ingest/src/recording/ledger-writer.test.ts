@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { create, toBinary } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { GatewayDatabase } from '@gateway/database';
 import { openTestSqlite } from '@gateway/database/testing';
 import { RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
@@ -125,10 +124,10 @@ describe('the trace of a request on its way into the ledger', () => {
     using _ = new ManualTime(nowMs);
     await using world = await openWorld();
     await using _receiver = await world.trace();
-    const late = usageEvent({ endedAt: timestampFromMs(nowMs - 20_000), traceparent: traceparent() });
-    const prompt = usageEvent({ endedAt: timestampFromMs(nowMs - 200) });
+    const late = usageEvent({ endedAtMs: nowMs - 20_000, traceparent: traceparent() });
+    const prompt = usageEvent({ endedAtMs: nowMs - 200 });
     await world.writer.record([late, prompt, late, usageEvent()]);
-    await world.writer.record([late, usageEvent({ endedAt: timestampFromMs(nowMs + 5_000) })]);
+    await world.writer.record([late, usageEvent({ endedAtMs: nowMs + 5_000 })]);
     const text = await world.metrics.exposition('application/openmetrics-text; version=1.0.0; charset=utf-8');
     const bucket = (le: string) =>
       new RegExp(`gateway_usage_event_age_seconds_bucket\\{le="${le}"\\} (.*)`).exec(text)?.[1];
@@ -203,7 +202,7 @@ async function receiverOfTraces(metrics: Metrics) {
 }
 
 function logEntry(requestId: string) {
-  return create(RequestLoggedSchema, { requestId, tokenId: 't', receivedAt: timestampFromMs(nowMs) });
+  return create(RequestLoggedSchema, { requestId, tokenId: 't', receivedAtMs: nowMs });
 }
 
 function payloadOf(event: UsageRecorded): string {

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { toBinary } from '@bufbuild/protobuf';
-import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { type DeadLettersTable, isRefusedData } from '@gateway/database';
 import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
@@ -103,10 +102,10 @@ export class LedgerWriter {
   }
 
   /** An older edge does not report when the request ended. */
-  #observeAge({ endedAt, traceparent }: UsageRecorded): void {
-    if (endedAt === undefined) return;
+  #observeAge({ endedAtMs, traceparent }: UsageRecorded): void {
+    if (endedAtMs === undefined) return;
     const { metrics } = this.#parts;
-    metrics.eventAges.observe({}, Math.max(0, epochMs() - timestampMs(endedAt)) / 1_000, traceparent);
+    metrics.eventAges.observe({}, Math.max(0, epochMs() - endedAtMs) / 1_000, traceparent);
   }
 
   async #buryEvent(event: UsageRecorded, reason: string): Promise<void> {

@@ -1,5 +1,4 @@
 import { create } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { openTestSqlite } from '@gateway/database/testing';
 import { type RequestLogged, RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { createLogger, Metrics } from '@gateway/telemetry';
@@ -102,6 +101,6 @@ function batchesOn() {
 }
 
 function entries(count: number): readonly RequestLogged[] {
-  const receivedAt = timestampFromMs(Date.parse('2026-11-20T10:00:00Z'));
-  return Array.from({ length: count }, (_, n) => create(RequestLoggedSchema, { requestId: `r${n}`, receivedAt }));
+  const receivedAtMs = Date.parse('2026-11-20T10:00:00Z');
+  return Array.from({ length: count }, (_, n) => create(RequestLoggedSchema, { requestId: `r${n}`, receivedAtMs }));
 }

@@ -1,5 +1,4 @@
 import { fromBinary } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { type DeadLettersTable, isRefusedData } from '@gateway/database';
 import type { ReplayDeadLettersRequest } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
@@ -25,7 +24,7 @@ export async function replayDeadLetters(ledger: UsageLedger, { dryRun, pageToken
     const outcome = await replayLetter(ledger, letter, dryRun);
     if (typeof outcome === 'string') {
       const { dead_letter_id: deadLetterId, received_at_ms } = letter;
-      stillDead.push({ deadLetterId, receivedAt: timestampFromMs(received_at_ms), reason: outcome });
+      stillDead.push({ deadLetterId, receivedAtMs: received_at_ms, reason: outcome });
     } else if (outcome !== undefined) page[outcome > 0 ? 'replayed' : 'duplicates'] += 1;
   }
   const last = letters.length === lettersAtATime ? letters.at(-1) : undefined;

@@ -1,5 +1,4 @@
 import { toBinary } from '@bufbuild/protobuf';
-import { timestampMs } from '@bufbuild/protobuf/wkt';
 import {
   type Database,
   type DeadLettersTable,
@@ -226,9 +225,8 @@ function toJsonRow({ entry_bytes: bytes, ...row }: RequestLogTable): RequestLogT
 }
 
 function toLogRow(log: RequestLogged): readonly RequestLogTable[] {
-  const { requestId, tokenId, receivedAt, ending, moved, slow, model, attempts } = log;
-  const receivedAtMs = receivedAt === undefined ? Number.NaN : timestampMs(receivedAt);
-  if (requestId === '' || !Number.isSafeInteger(receivedAtMs) || receivedAtMs < 0) return [];
+  const { requestId, tokenId, receivedAtMs, ending, moved, slow, model, attempts } = log;
+  if (requestId === '' || !Number.isSafeInteger(receivedAtMs) || receivedAtMs <= 0) return [];
   const row: RequestLogTable = {
     request_id: storable(requestId),
     local_day: localDayOf(receivedAtMs),

@@ -1,4 +1,3 @@
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { UsageTotals as UsageTotalsMessage } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { addLocalDays, type LocalDay, localDayOf, startOfLocalDayMs } from '@gateway/time';
 
@@ -48,14 +47,14 @@ function periodOf(days: readonly DailyUsage[], first: LocalDay, last: LocalDay) 
   });
   return {
     /** The local midnight at which the period started. */
-    since: timestampFromMs(startOfLocalDayMs(first)),
+    sinceMs: startOfLocalDayMs(first),
     totals: totalsOf(within),
     byModel: usages.sort(largestFirst),
   };
 }
 
 function totalsOf(days: readonly DailyUsage[]): UsageTotals {
-  const nothing = { requests: 0n, inputTokens: 0n, cachedTokens: 0n, outputTokens: 0n };
+  const nothing = { requests: 0, inputTokens: 0, cachedTokens: 0, outputTokens: 0 };
   return days.map(({ totals }) => totals).reduce(sumOf, nothing);
 }
 
@@ -65,10 +64,10 @@ function largestFirst(a: ModelUsage, b: ModelUsage): number {
 }
 
 /** Input plus output: the number that counts towards the daily budget. @see spec "Usage object" */
-function totalTokens({ totals: { inputTokens, outputTokens } }: ModelUsage): bigint {
+function totalTokens({ totals: { inputTokens, outputTokens } }: ModelUsage): number {
   return inputTokens + outputTokens;
 }
 
-function compare<T extends string | bigint>(a: T, b: T): number {
+function compare<T extends string | number>(a: T, b: T): number {
   return a === b ? 0 : a < b ? -1 : 1;
 }

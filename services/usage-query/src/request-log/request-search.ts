@@ -1,5 +1,4 @@
 import { create, fromBinary } from '@bufbuild/protobuf';
-import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
 import type { RequestLogTable } from '@gateway/database';
 import { GatewayError } from '@gateway/errors';
 import { RequestEnding, type RequestLogged, RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
@@ -42,8 +41,8 @@ export function readSearch(search: RequestSearch | undefined): Search {
     throw new GatewayError('invalid_request', 'filter is unknown.');
   }
   const tokenIds = new Set(search?.tokenIds);
-  const sinceMs = search?.since && timestampMs(search.since);
-  const untilMs = search?.until && timestampMs(search.until);
+  const sinceMs = search?.sinceMs;
+  const untilMs = search?.untilMs;
   const lastStatus = status === 400 || status === 500 ? status + 99 : status;
   const idLength = sql.lit(idPrefix.length);
   const criteria: readonly (Criterion | false | undefined)[] = [
@@ -60,11 +59,11 @@ export function readSearch(search: RequestSearch | undefined): Search {
       where: sql<SqlBool>`${sql.ref(column)} = ${value}`,
     })),
     sinceMs !== undefined && {
-      matches: (log) => receivedMs(log) >= sinceMs,
+      matches: (log) => log.receivedAtMs >= sinceMs,
       where: sql`received_at_ms >= ${sinceMs}`,
     },
     untilMs !== undefined && {
-      matches: (log) => receivedMs(log) < untilMs,
+      matches: (log) => log.receivedAtMs < untilMs,
       where: sql`received_at_ms < ${untilMs}`,
     },
     accountId !== '' && {
@@ -110,7 +109,7 @@ export function readLogged({
     return create(RequestLoggedSchema, {
       requestId,
       errorCode: 'log_entry_damaged',
-      ...(receivedAtMs !== undefined && { receivedAt: timestampFromMs(receivedAtMs) }),
+      ...(receivedAtMs !== undefined && { receivedAtMs }),
     });
   }
 }
@@ -128,10 +127,6 @@ const filteredColumns: Readonly<Record<number, readonly FilteredColumn[] | undef
   [RequestFilter.REFUSED]: [['ending', RequestEnding.REFUSED]],
   [RequestFilter.ABORTED]: [['ending', RequestEnding.ABORTED]],
 };
-
-function receivedMs({ receivedAt }: RequestLogged): number {
-  return receivedAt === undefined ? 0 : timestampMs(receivedAt);
-}
 
 /** Every text in the column is enclosed in line feeds, so that only a whole text matches. */
 function hasLine(column: 'models' | 'accounts', text: string): Condition {

@@ -1,5 +1,4 @@
 import { fromJson, type JsonValue, type MessageInitShape } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { GatewayDatabase, UsageEventsTable } from '@gateway/database';
 import { GatewayError } from '@gateway/errors';
 import { type UsagePart, UsagePartSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
@@ -45,7 +44,7 @@ export function usageReportHandlers(database: GatewayDatabase, feed: RequestFeed
         request: recorded && toRecordedMessage(recorded),
         log: logged && readLogged(logged),
         // An older release did not record it.
-        loggedAt: loggedAtMs === undefined ? undefined : timestampFromMs(loggedAtMs),
+        loggedAtMs,
       };
     },
 
@@ -66,7 +65,7 @@ export function usageReportHandlers(database: GatewayDatabase, feed: RequestFeed
      * after it is delivered.
      */
     async *watchRequests({ search, mostAtOnce }, { signal }) {
-      const ofAllTimes = readSearch(search && { ...search, since: undefined, until: undefined });
+      const ofAllTimes = readSearch(search && { ...search, sinceMs: undefined, untilMs: undefined });
       yield* feed.watch(ofAllTimes, Math.min(mostAtOnce || maxAtOnce, maxAtOnce), signal);
     },
   };
@@ -83,22 +82,22 @@ function toRecordedMessage(row: Selectable<UsageEventsTable>): MessageInitShape<
   return {
     requestId: row.request_id,
     tokenId: row.token_id,
-    admittedAt: timestampFromMs(row.admitted_at_ms),
+    admittedAtMs: row.admitted_at_ms,
     localDay: row.local_day,
     endpoint: row.endpoint,
     provider: row.provider,
     model: row.model,
-    inputTokens: BigInt(row.input_tokens),
-    cachedTokens: BigInt(row.cached_tokens),
-    outputTokens: BigInt(row.output_tokens),
-    reasoningTokens: BigInt(row.reasoning_tokens),
+    inputTokens: row.input_tokens,
+    cachedTokens: row.cached_tokens,
+    outputTokens: row.output_tokens,
+    reasoningTokens: row.reasoning_tokens,
     estimated: row.estimated === 1,
     outcome: outcomes[row.outcome],
     accountId: row.account_id,
     groupId: row.group_id,
-    cacheWrite5mTokens: BigInt(row.cache_write_5m_tokens),
-    cacheWrite1hTokens: BigInt(row.cache_write_1h_tokens),
-    ...(row.cost_micros !== null && { costMicros: BigInt(row.cost_micros) }),
+    cacheWrite5mTokens: row.cache_write_5m_tokens,
+    cacheWrite1hTokens: row.cache_write_1h_tokens,
+    ...(row.cost_micros !== null && { costMicros: row.cost_micros }),
     parts: partsIn(row.parts),
   };
 }

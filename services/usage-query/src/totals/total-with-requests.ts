@@ -20,7 +20,7 @@ export async function totalWithRequests(
   database: GatewayDatabase,
   { sumsOf, isOfThem, requestIds }: TotalQuery,
 ): Promise<{
-  readonly sums: { readonly tokens: bigint; readonly costMicros: bigint };
+  readonly sums: { readonly tokens: number; readonly costMicros: number };
   readonly included: string[];
 }> {
   if (requestIds.length > maxRequestIds) {
@@ -42,7 +42,7 @@ export async function totalWithRequests(
   const missing = new Set(rows.map(({ place }) => place));
   const sums = rows.find(({ place }) => place === null);
   return {
-    sums: { tokens: BigInt(sums?.tokens ?? 0), costMicros: BigInt(sums?.cost ?? 0) },
+    sums: { tokens: sums?.tokens ?? 0, costMicros: sums?.cost ?? 0 },
     included: asked.filter((_, place) => !missing.has(place)),
   };
 }

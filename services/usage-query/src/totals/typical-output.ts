@@ -4,8 +4,8 @@ import { sql } from 'kysely';
 
 interface ModelOutput {
   readonly model: string;
-  readonly outputTokens: bigint;
-  readonly inputTokens: bigint;
+  readonly outputTokens: number;
+  readonly inputTokens: number;
 }
 
 interface TypicalRow {
@@ -68,7 +68,7 @@ export class TypicalOutput {
       ) as ranked
       group by model order by model`.execute(this.#database);
     return rows.map(({ model, output_tokens, input_tokens }) => ({
-      ...{ model, outputTokens: BigInt(output_tokens), inputTokens: BigInt(input_tokens) },
+      ...{ model, outputTokens: output_tokens, inputTokens: input_tokens },
     }));
   }
 }

@@ -245,30 +245,30 @@ export declare type Usage = Message<"gateway.adapter.v1.Usage"> & {
   /**
    * Input tokens, including cached ones.
    *
-   * @generated from field: int64 input_tokens = 1;
+   * @generated from field: double input_tokens = 1;
    */
-  inputTokens: bigint;
+  inputTokens: number;
 
   /**
    * Cached input tokens; never more than input_tokens.
    *
-   * @generated from field: int64 cached_tokens = 2;
+   * @generated from field: double cached_tokens = 2;
    */
-  cachedTokens: bigint;
+  cachedTokens: number;
 
   /**
    * Output tokens, including reasoning.
    *
-   * @generated from field: int64 output_tokens = 3;
+   * @generated from field: double output_tokens = 3;
    */
-  outputTokens: bigint;
+  outputTokens: number;
 
   /**
    * Reasoning tokens; never more than output_tokens.
    *
-   * @generated from field: int64 reasoning_tokens = 4;
+   * @generated from field: double reasoning_tokens = 4;
    */
-  reasoningTokens: bigint;
+  reasoningTokens: number;
 
   /**
    * True when the provider did not report all of it, and the adapter estimated the rest.
@@ -282,14 +282,14 @@ export declare type Usage = Message<"gateway.adapter.v1.Usage"> & {
    * and for the longer one: part of input_tokens, and never cached ones. Messages has five minutes
    * and an hour, Responses thirty minutes and twelve hours.
    *
-   * @generated from field: int64 cache_write_5m_tokens = 6;
+   * @generated from field: double cache_write_5m_tokens = 6;
    */
-  cacheWrite5mTokens: bigint;
+  cacheWrite5mTokens: number;
 
   /**
-   * @generated from field: int64 cache_write_1h_tokens = 7;
+   * @generated from field: double cache_write_1h_tokens = 7;
    */
-  cacheWrite1hTokens: bigint;
+  cacheWrite1hTokens: number;
 
   /**
    * The parts that have prices of their own; together they are the counts above. Empty: it is one
@@ -348,29 +348,29 @@ export declare type UsagePart = Message<"gateway.adapter.v1.UsagePart"> & {
   geography: string;
 
   /**
-   * @generated from field: int64 input_tokens = 6;
+   * @generated from field: double input_tokens = 6;
    */
-  inputTokens: bigint;
+  inputTokens: number;
 
   /**
-   * @generated from field: int64 cached_tokens = 7;
+   * @generated from field: double cached_tokens = 7;
    */
-  cachedTokens: bigint;
+  cachedTokens: number;
 
   /**
-   * @generated from field: int64 cache_write_5m_tokens = 8;
+   * @generated from field: double cache_write_5m_tokens = 8;
    */
-  cacheWrite5mTokens: bigint;
+  cacheWrite5mTokens: number;
 
   /**
-   * @generated from field: int64 cache_write_1h_tokens = 9;
+   * @generated from field: double cache_write_1h_tokens = 9;
    */
-  cacheWrite1hTokens: bigint;
+  cacheWrite1hTokens: number;
 
   /**
-   * @generated from field: int64 output_tokens = 10;
+   * @generated from field: double output_tokens = 10;
    */
-  outputTokens: bigint;
+  outputTokens: number;
 
   /**
    * @generated from field: repeated gateway.adapter.v1.ToolCalls tool_calls = 11;
@@ -381,9 +381,9 @@ export declare type UsagePart = Message<"gateway.adapter.v1.UsagePart"> & {
    * What its tokens cost, in millionths of the currency. The edge sets it. Absent: they have no
    * price.
    *
-   * @generated from field: optional int64 cost_micros = 12;
+   * @generated from field: optional double cost_micros = 12;
    */
-  costMicros?: bigint | undefined;
+  costMicros?: number | undefined;
 };
 
 /**
@@ -406,16 +406,16 @@ export declare type ToolCalls = Message<"gateway.adapter.v1.ToolCalls"> & {
   tool: string;
 
   /**
-   * @generated from field: int64 calls = 2;
+   * @generated from field: double calls = 2;
    */
-  calls: bigint;
+  calls: number;
 
   /**
    * What they cost, in millionths of the currency. The edge sets it. Absent: they have no price.
    *
-   * @generated from field: optional int64 cost_micros = 3;
+   * @generated from field: optional double cost_micros = 3;
    */
-  costMicros?: bigint | undefined;
+  costMicros?: number | undefined;
 };
 
 /**
@@ -545,9 +545,9 @@ export declare type CountTokensResponse = Message<"gateway.adapter.v1.CountToken
   /**
    * Only valid when the result is a success.
    *
-   * @generated from field: int64 input_tokens = 1;
+   * @generated from field: double input_tokens = 1;
    */
-  inputTokens: bigint;
+  inputTokens: number;
 
   /**
    * After a failure another account may be tried.

@@ -4,7 +4,6 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file gateway/admin/v1/alert_service.proto.
@@ -27,9 +26,9 @@ export declare type Alert = Message<"gateway.admin.v1.Alert"> & {
   /**
    * When the cause was found.
    *
-   * @generated from field: google.protobuf.Timestamp at = 2;
+   * @generated from field: double at_ms = 2;
    */
-  at?: Timestamp | undefined;
+  atMs: number;
 
   /**
    * The name of the receiver. Its URL and its secret are never shown.
@@ -80,16 +79,16 @@ export declare type Alert = Message<"gateway.admin.v1.Alert"> & {
   /**
    * When it was sent or given up. Absent while it waits.
    *
-   * @generated from field: google.protobuf.Timestamp ended_at = 10;
+   * @generated from field: optional double ended_at_ms = 10;
    */
-  endedAt?: Timestamp | undefined;
+  endedAtMs?: number | undefined;
 
   /**
    * When the next attempt is due. Absent when there is none.
    *
-   * @generated from field: google.protobuf.Timestamp next_attempt_at = 11;
+   * @generated from field: optional double next_attempt_at_ms = 11;
    */
-  nextAttemptAt?: Timestamp | undefined;
+  nextAttemptAtMs?: number | undefined;
 };
 
 /**

@@ -4,7 +4,6 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file gateway/admin/v1/audit_service.proto.
@@ -21,9 +20,9 @@ export declare type AuditEntry = Message<"gateway.admin.v1.AuditEntry"> & {
   auditId: string;
 
   /**
-   * @generated from field: google.protobuf.Timestamp at = 2;
+   * @generated from field: double at_ms = 2;
    */
-  at?: Timestamp | undefined;
+  atMs: number;
 
   /**
    * The operator's name; "gatewayctl" for changes on the machine itself; empty when sign-in failed.
@@ -115,16 +114,16 @@ export declare type ListAuditRequest = Message<"gateway.admin.v1.ListAuditReques
   /**
    * At or after this time. Absent: no lower bound.
    *
-   * @generated from field: google.protobuf.Timestamp since = 2;
+   * @generated from field: optional double since_ms = 2;
    */
-  since?: Timestamp | undefined;
+  sinceMs?: number | undefined;
 
   /**
    * Before this time. Absent: no upper bound.
    *
-   * @generated from field: google.protobuf.Timestamp until = 3;
+   * @generated from field: optional double until_ms = 3;
    */
-  until?: Timestamp | undefined;
+  untilMs?: number | undefined;
 
   /**
    * 0 means 50. At most 1000.

@@ -6,7 +6,6 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import type { Message } from "@bufbuild/protobuf";
 import type { AccessRules, Group, UnpricedModels } from "../../identity/v1/identity_service_pb.js";
 import type { Limits, LimitStatus } from "../../limiter/v1/limit_pb.js";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file gateway/admin/v1/group_service.proto.
@@ -34,16 +33,16 @@ export declare type GroupListing = Message<"gateway.admin.v1.GroupListing"> & {
    * When the budget will be used up if the group continues to spend as in this period so far. Absent:
    * it lasts until the period ends, or there is no budget.
    *
-   * @generated from field: google.protobuf.Timestamp budget_ends_at = 3;
+   * @generated from field: optional double budget_ends_at_ms = 3;
    */
-  budgetEndsAt?: Timestamp | undefined;
+  budgetEndsAtMs?: number | undefined;
 
   /**
    * Tokens that it used on each of the last 14 local days, today last.
    *
-   * @generated from field: repeated int64 tokens_by_day = 4;
+   * @generated from field: repeated double tokens_by_day = 4;
    */
-  tokensByDay: bigint[];
+  tokensByDay: number[];
 
   /**
    * The settings that name it: "OIDC_PEOPLE_GROUPS". If it is renamed or deleted, its people can't
@@ -58,9 +57,9 @@ export declare type GroupListing = Message<"gateway.admin.v1.GroupListing"> & {
    * as may run at a time, each at the dearest price with a whole context and 128,000 tokens of
    * output. 0: there is no budget, or there are no prices.
    *
-   * @generated from field: int64 may_exceed_micros = 6;
+   * @generated from field: double may_exceed_micros = 6;
    */
-  mayExceedMicros: bigint;
+  mayExceedMicros: number;
 
   /**
    * Models that its tokens may use, and that have no price today, while it has a budget. Its
@@ -273,9 +272,9 @@ export declare type UpdateGroupRequest = Message<"gateway.admin.v1.UpdateGroupRe
    * The revision that the caller has seen. The call fails with ABORTED when it has changed. 0: not
    * checked.
    *
-   * @generated from field: int64 expected_revision = 6;
+   * @generated from field: double expected_revision = 6;
    */
-  expectedRevision: bigint;
+  expectedRevision: number;
 
   /**
    * Unspecified: unchanged.

@@ -6,7 +6,6 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import type { Message } from "@bufbuild/protobuf";
 import type { Token } from "../../identity/v1/identity_service_pb.js";
 import type { PersonTokenRules } from "../../identity/v1/person_service_pb.js";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file gateway/admin/v1/my_token_service.proto.
@@ -102,9 +101,9 @@ export declare type IssueMyTokenRequest = Message<"gateway.admin.v1.IssueMyToken
   /**
    * Absent: the latest that the rules allow.
    *
-   * @generated from field: google.protobuf.Timestamp expires_at = 2;
+   * @generated from field: optional double expires_at_ms = 2;
    */
-  expiresAt?: Timestamp | undefined;
+  expiresAtMs?: number | undefined;
 };
 
 /**

@@ -4,7 +4,6 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file gateway/admin/v1/operator_service.proto.
@@ -41,30 +40,30 @@ export declare type Operator = Message<"gateway.admin.v1.Operator"> & {
   oidcSubject: string;
 
   /**
-   * @generated from field: google.protobuf.Timestamp created_at = 5;
+   * @generated from field: double created_at_ms = 5;
    */
-  createdAt?: Timestamp | undefined;
+  createdAtMs: number;
 
   /**
    * Absent: never.
    *
-   * @generated from field: google.protobuf.Timestamp last_seen_at = 6;
+   * @generated from field: optional double last_seen_at_ms = 6;
    */
-  lastSeenAt?: Timestamp | undefined;
+  lastSeenAtMs?: number | undefined;
 
   /**
    * Absent: the operator is active.
    *
-   * @generated from field: google.protobuf.Timestamp disabled_at = 7;
+   * @generated from field: optional double disabled_at_ms = 7;
    */
-  disabledAt?: Timestamp | undefined;
+  disabledAtMs?: number | undefined;
 
   /**
    * Each change adds one.
    *
-   * @generated from field: int64 revision = 8;
+   * @generated from field: double revision = 8;
    */
-  revision: bigint;
+  revision: number;
 };
 
 /**
@@ -172,9 +171,9 @@ export declare type UpdateOperatorRequest = Message<"gateway.admin.v1.UpdateOper
    * The revision that the caller has seen. The call fails with ABORTED when it has changed. 0: not
    * checked.
    *
-   * @generated from field: int64 expected_revision = 4;
+   * @generated from field: double expected_revision = 4;
    */
-  expectedRevision: bigint;
+  expectedRevision: number;
 };
 
 /**
@@ -212,9 +211,9 @@ export declare type RotateOperatorTokenRequest = Message<"gateway.admin.v1.Rotat
    * The revision that the caller has seen. The call fails with ABORTED when it has changed. 0: not
    * checked.
    *
-   * @generated from field: int64 expected_revision = 2;
+   * @generated from field: double expected_revision = 2;
    */
-  expectedRevision: bigint;
+  expectedRevision: number;
 };
 
 /**

@@ -6,7 +6,6 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import type { Message } from "@bufbuild/protobuf";
 import type { CandidateExplanation, Pool, PoolPause, QuotaForecast } from "../../pool/v1/pool_broker_service_pb.js";
 import type { Account } from "../../pool/v1/account_pb.js";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { Model } from "../../pool/v1/model_pb.js";
 
 /**
@@ -97,9 +96,9 @@ export declare type PoolOverview = Message<"gateway.admin.v1.PoolOverview"> & {
   classes: ModelClass[];
 
   /**
-   * @generated from field: google.protobuf.Timestamp at = 3;
+   * @generated from field: double at_ms = 3;
    */
-  at?: Timestamp | undefined;
+  atMs: number;
 };
 
 /**

@@ -7,7 +7,6 @@ import type { Message } from "@bufbuild/protobuf";
 import type { RequestLogged } from "../../usage/v1/request_log_pb.js";
 import type { RequestSearch } from "../../usage/v1/usage_operator_service_pb.js";
 import type { UsageRecorded } from "../../usage/v1/usage_recorded_pb.js";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file gateway/admin/v1/request_service.proto.
@@ -137,9 +136,9 @@ export declare type GetRequestResponse = Message<"gateway.admin.v1.GetRequestRes
    * When ingest stored it, by the database's clock. The ledger has had it since that time, too.
    * Absent: unknown.
    *
-   * @generated from field: google.protobuf.Timestamp logged_at = 3;
+   * @generated from field: optional double logged_at_ms = 3;
    */
-  loggedAt?: Timestamp | undefined;
+  loggedAtMs?: number | undefined;
 };
 
 /**

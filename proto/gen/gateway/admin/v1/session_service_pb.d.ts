@@ -7,7 +7,6 @@ import type { Message } from "@bufbuild/protobuf";
 import type { Operator } from "./operator_service_pb.js";
 import type { Token } from "../../identity/v1/identity_service_pb.js";
 import type { Person } from "../../identity/v1/person_service_pb.js";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file gateway/admin/v1/session_service.proto.
@@ -55,9 +54,9 @@ export declare type Session = Message<"gateway.admin.v1.Session"> & {
   /**
    * When the session ends, used or not. Absent for calls with their own token.
    *
-   * @generated from field: google.protobuf.Timestamp expires_at = 4;
+   * @generated from field: optional double expires_at_ms = 4;
    */
-  expiresAt?: Timestamp | undefined;
+  expiresAtMs?: number | undefined;
 };
 
 /**

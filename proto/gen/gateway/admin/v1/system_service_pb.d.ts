@@ -4,7 +4,6 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file gateway/admin/v1/system_service.proto.
@@ -18,9 +17,9 @@ export declare const file_gateway_admin_v1_system_service: GenFile;
  */
 export declare type Overview = Message<"gateway.admin.v1.Overview"> & {
   /**
-   * @generated from field: google.protobuf.Timestamp at = 1;
+   * @generated from field: double at_ms = 1;
    */
-  at?: Timestamp | undefined;
+  atMs: number;
 
   /**
    * Oldest first: one point for every ten seconds of the last fifteen minutes; the last one is
@@ -57,9 +56,9 @@ export declare const OverviewSchema: GenMessage<Overview>;
  */
 export declare type OverviewPoint = Message<"gateway.admin.v1.OverviewPoint"> & {
   /**
-   * @generated from field: google.protobuf.Timestamp at = 1;
+   * @generated from field: double at_ms = 1;
    */
-  at?: Timestamp | undefined;
+  atMs: number;
 
   /**
    * @generated from field: double requests_per_second = 2;
@@ -105,9 +104,9 @@ export declare type OverviewPoint = Message<"gateway.admin.v1.OverviewPoint"> & 
   refusalsPerMinuteByCode: { [key: string]: number };
 
   /**
-   * @generated from field: uint64 open_streams = 9;
+   * @generated from field: double open_streams = 9;
    */
-  openStreams: bigint;
+  openStreams: number;
 };
 
 /**
@@ -245,9 +244,9 @@ export declare type Replica = Message<"gateway.admin.v1.Replica"> & {
   version: string;
 
   /**
-   * @generated from field: google.protobuf.Timestamp started_at = 4;
+   * @generated from field: optional double started_at_ms = 4;
    */
-  startedAt?: Timestamp | undefined;
+  startedAtMs?: number | undefined;
 
   /**
    * @generated from field: bool ready = 5;
@@ -270,9 +269,9 @@ export declare type Replica = Message<"gateway.admin.v1.Replica"> & {
   figures: { [key: string]: number };
 
   /**
-   * @generated from field: uint64 resident_bytes = 8;
+   * @generated from field: double resident_bytes = 8;
    */
-  residentBytes: bigint;
+  residentBytes: number;
 
   /**
    * @generated from field: double cpu_share = 9;

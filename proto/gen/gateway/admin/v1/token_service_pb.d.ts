@@ -6,7 +6,6 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import type { Message } from "@bufbuild/protobuf";
 import type { AccessRules, Token, TokenKind } from "../../identity/v1/identity_service_pb.js";
 import type { Limits, LimitStatus } from "../../limiter/v1/limit_pb.js";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file gateway/admin/v1/token_service.proto.
@@ -110,9 +109,9 @@ export declare type TokenListing = Message<"gateway.admin.v1.TokenListing"> & {
   /**
    * Tokens that it used on each of the last 14 local days, today last.
    *
-   * @generated from field: repeated int64 tokens_by_day = 3;
+   * @generated from field: repeated double tokens_by_day = 3;
    */
-  tokensByDay: bigint[];
+  tokensByDay: number[];
 
   /**
    * The name of its group. Empty: none.
@@ -195,9 +194,9 @@ export declare type IssueTokenRequest = Message<"gateway.admin.v1.IssueTokenRequ
   /**
    * Absent: it does not expire.
    *
-   * @generated from field: google.protobuf.Timestamp expires_at = 5;
+   * @generated from field: optional double expires_at_ms = 5;
    */
-  expiresAt?: Timestamp | undefined;
+  expiresAtMs?: number | undefined;
 
   /**
    * Empty: none.
@@ -279,9 +278,9 @@ export declare type UpdateTokenRequest = Message<"gateway.admin.v1.UpdateTokenRe
   /**
    * Absent: unchanged, unless clear_expiry is set.
    *
-   * @generated from field: google.protobuf.Timestamp expires_at = 5;
+   * @generated from field: optional double expires_at_ms = 5;
    */
-  expiresAt?: Timestamp | undefined;
+  expiresAtMs?: number | undefined;
 
   /**
    * @generated from field: bool clear_expiry = 6;
@@ -292,9 +291,9 @@ export declare type UpdateTokenRequest = Message<"gateway.admin.v1.UpdateTokenRe
    * The revision that the caller has seen. The call fails with ABORTED when it has changed. 0: not
    * checked.
    *
-   * @generated from field: int64 expected_revision = 7;
+   * @generated from field: double expected_revision = 7;
    */
-  expectedRevision: bigint;
+  expectedRevision: number;
 
   /**
    * Absent: unchanged. Empty: the token leaves its group.
@@ -353,9 +352,9 @@ export declare type RotateTokenRequest = Message<"gateway.admin.v1.RotateTokenRe
    * The revision that the caller has seen. The call fails with ABORTED when it has changed. 0: not
    * checked.
    *
-   * @generated from field: int64 expected_revision = 3;
+   * @generated from field: double expected_revision = 3;
    */
-  expectedRevision: bigint;
+  expectedRevision: number;
 };
 
 /**

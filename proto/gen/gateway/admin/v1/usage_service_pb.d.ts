@@ -24,31 +24,31 @@ export declare type Cost = Message<"gateway.admin.v1.Cost"> & {
   /**
    * In millionths of the currency: 1,250,000 is 1.25.
    *
-   * @generated from field: int64 micros = 1;
+   * @generated from field: double micros = 1;
    */
-  micros: bigint;
+  micros: number;
 
   /**
    * Tokens in the same row without a price: the cost covers only the others.
    *
-   * @generated from field: int64 unpriced_tokens = 2;
+   * @generated from field: double unpriced_tokens = 2;
    */
-  unpricedTokens: bigint;
+  unpricedTokens: number;
 
   /**
    * The part of micros that was computed afterwards, at the prices of today, because the ledger has
    * no cost of these requests.
    *
-   * @generated from field: int64 computed_afterwards_micros = 3;
+   * @generated from field: double computed_afterwards_micros = 3;
    */
-  computedAfterwardsMicros: bigint;
+  computedAfterwardsMicros: number;
 
   /**
    * Calls of server tools in the same row without a price.
    *
-   * @generated from field: int64 unpriced_calls = 4;
+   * @generated from field: double unpriced_calls = 4;
    */
-  unpricedCalls: bigint;
+  unpricedCalls: number;
 };
 
 /**
@@ -355,16 +355,16 @@ export declare type CounterDifference = Message<"gateway.admin.v1.CounterDiffere
   /**
    * Absent: the counter no longer existed.
    *
-   * @generated from field: optional int64 counter_tokens = 2;
+   * @generated from field: optional double counter_tokens = 2;
    */
-  counterTokens?: bigint | undefined;
+  counterTokens?: number | undefined;
 
   /**
    * The value after the comparison.
    *
-   * @generated from field: int64 ledger_tokens = 3;
+   * @generated from field: double ledger_tokens = 3;
    */
-  ledgerTokens: bigint;
+  ledgerTokens: number;
 
   /**
    * The group of the counter. Empty: the counter of a token.

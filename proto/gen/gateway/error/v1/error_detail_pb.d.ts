@@ -4,7 +4,6 @@
 
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file gateway/error/v1/error_detail.proto.
@@ -40,14 +39,6 @@ export declare type ErrorDetail = Message<"gateway.error.v1.ErrorDetail"> & {
    * @generated from field: optional string limit = 3;
    */
   limit?: string | undefined;
-
-  /**
-   * Not set any more: clocks differ.
-   *
-   * @generated from field: google.protobuf.Timestamp retry_at = 4 [deprecated = true];
-   * @deprecated
-   */
-  retryAt?: Timestamp | undefined;
 
   /**
    * HTTP status of the provider's answer. Absent when no provider answered.

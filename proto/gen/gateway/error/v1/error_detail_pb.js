@@ -3,13 +3,12 @@
 /* eslint-disable */
 
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
-import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file gateway/error/v1/error_detail.proto.
  */
 export const file_gateway_error_v1_error_detail = /*@__PURE__*/
-  fileDesc("CiNnYXRld2F5L2Vycm9yL3YxL2Vycm9yX2RldGFpbC5wcm90bxIQZ2F0ZXdheS5lcnJvci52MSKMAgoLRXJyb3JEZXRhaWwSDAoEY29kZRgBIAEoCRIPCgdtZXNzYWdlGAIgASgJEhIKBWxpbWl0GAMgASgJSACIAQESMAoIcmV0cnlfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgIYARIcCg91cHN0cmVhbV9zdGF0dXMYBSABKA1IAYgBARIaCg11cHN0cmVhbV9jb2RlGAYgASgJSAKIAQESGwoOcmV0cnlfYWZ0ZXJfbXMYByABKA1IA4gBAUIICgZfbGltaXRCEgoQX3Vwc3RyZWFtX3N0YXR1c0IQCg5fdXBzdHJlYW1fY29kZUIRCg9fcmV0cnlfYWZ0ZXJfbXNiBnByb3RvMw", [file_google_protobuf_timestamp]);
+  fileDesc("CiNnYXRld2F5L2Vycm9yL3YxL2Vycm9yX2RldGFpbC5wcm90bxIQZ2F0ZXdheS5lcnJvci52MSLaAQoLRXJyb3JEZXRhaWwSDAoEY29kZRgBIAEoCRIPCgdtZXNzYWdlGAIgASgJEhIKBWxpbWl0GAMgASgJSACIAQESHAoPdXBzdHJlYW1fc3RhdHVzGAUgASgNSAGIAQESGgoNdXBzdHJlYW1fY29kZRgGIAEoCUgCiAEBEhsKDnJldHJ5X2FmdGVyX21zGAcgASgNSAOIAQFCCAoGX2xpbWl0QhIKEF91cHN0cmVhbV9zdGF0dXNCEAoOX3Vwc3RyZWFtX2NvZGVCEQoPX3JldHJ5X2FmdGVyX21zYgZwcm90bzM");
 
 /**
  * Describes the message gateway.error.v1.ErrorDetail.

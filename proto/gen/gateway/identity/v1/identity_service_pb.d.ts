@@ -5,7 +5,6 @@
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Limits } from "../../limiter/v1/limit_pb.js";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file gateway/identity/v1/identity_service.proto.
@@ -39,23 +38,23 @@ export declare type Token = Message<"gateway.identity.v1.Token"> & {
   limits?: Limits | undefined;
 
   /**
-   * @generated from field: google.protobuf.Timestamp created_at = 5;
+   * @generated from field: double created_at_ms = 5;
    */
-  createdAt?: Timestamp | undefined;
+  createdAtMs: number;
 
   /**
    * Absent while the token is valid.
    *
-   * @generated from field: google.protobuf.Timestamp revoked_at = 6;
+   * @generated from field: optional double revoked_at_ms = 6;
    */
-  revokedAt?: Timestamp | undefined;
+  revokedAtMs?: number | undefined;
 
   /**
    * When it expires. Absent: never.
    *
-   * @generated from field: google.protobuf.Timestamp expires_at = 7;
+   * @generated from field: optional double expires_at_ms = 7;
    */
-  expiresAt?: Timestamp | undefined;
+  expiresAtMs?: number | undefined;
 
   /**
    * For operators only.
@@ -67,16 +66,16 @@ export declare type Token = Message<"gateway.identity.v1.Token"> & {
   /**
    * 1 for a new token; each change adds one.
    *
-   * @generated from field: int64 revision = 9;
+   * @generated from field: double revision = 9;
    */
-  revision: bigint;
+  revision: number;
 
   /**
    * Until when the text before the last rotation is valid. Absent: no other text is valid.
    *
-   * @generated from field: google.protobuf.Timestamp old_text_valid_until = 10;
+   * @generated from field: optional double old_text_valid_until_ms = 10;
    */
-  oldTextValidUntil?: Timestamp | undefined;
+  oldTextValidUntilMs?: number | undefined;
 
   /**
    * What it may use, in addition to the rules of its group.
@@ -170,16 +169,16 @@ export declare type Group = Message<"gateway.identity.v1.Group"> & {
   access?: AccessRules | undefined;
 
   /**
-   * @generated from field: google.protobuf.Timestamp created_at = 6;
+   * @generated from field: double created_at_ms = 6;
    */
-  createdAt?: Timestamp | undefined;
+  createdAtMs: number;
 
   /**
    * 1 for a new group; each change adds one.
    *
-   * @generated from field: int64 revision = 7;
+   * @generated from field: double revision = 7;
    */
-  revision: bigint;
+  revision: number;
 
   /**
    * How many valid tokens belong to it.
@@ -325,9 +324,9 @@ export declare type UpdateGroupRequest = Message<"gateway.identity.v1.UpdateGrou
    * The revision that the caller has seen. Nothing changes when the group has another one. 0: not
    * checked.
    *
-   * @generated from field: int64 expected_revision = 6;
+   * @generated from field: double expected_revision = 6;
    */
-  expectedRevision: bigint;
+  expectedRevision: number;
 
   /**
    * Unspecified: unchanged.
@@ -423,7 +422,7 @@ export declare const ResolveRequestSchema: GenMessage<ResolveRequest>;
  */
 export declare type ResolveResponse = Message<"gateway.identity.v1.ResolveResponse"> & {
   /**
-   * Absent when unknown, revoked or expired. For a replaced text, expires_at is when that text
+   * Absent when unknown, revoked or expired. For a replaced text, expires_at_ms is when that text
    * becomes invalid.
    *
    * @generated from field: gateway.identity.v1.Token token = 1;
@@ -471,9 +470,9 @@ export declare type IssueRequest = Message<"gateway.identity.v1.IssueRequest"> &
   /**
    * Absent: it does not expire.
    *
-   * @generated from field: google.protobuf.Timestamp expires_at = 5;
+   * @generated from field: optional double expires_at_ms = 5;
    */
-  expiresAt?: Timestamp | undefined;
+  expiresAtMs?: number | undefined;
 
   /**
    * Empty: none.
@@ -580,9 +579,9 @@ export declare type UpdateRequest = Message<"gateway.identity.v1.UpdateRequest">
   /**
    * Absent: unchanged, unless clear_expiry is set.
    *
-   * @generated from field: google.protobuf.Timestamp expires_at = 5;
+   * @generated from field: optional double expires_at_ms = 5;
    */
-  expiresAt?: Timestamp | undefined;
+  expiresAtMs?: number | undefined;
 
   /**
    * @generated from field: bool clear_expiry = 6;
@@ -593,9 +592,9 @@ export declare type UpdateRequest = Message<"gateway.identity.v1.UpdateRequest">
    * The revision that the caller has seen. Nothing changes when the token has another one. 0: not
    * checked.
    *
-   * @generated from field: int64 expected_revision = 7;
+   * @generated from field: double expected_revision = 7;
    */
-  expectedRevision: bigint;
+  expectedRevision: number;
 
   /**
    * Absent: unchanged. Empty: the token leaves its group.
@@ -661,9 +660,9 @@ export declare type RotateRequest = Message<"gateway.identity.v1.RotateRequest">
    * The revision that the caller has seen. Nothing changes when the token has another one. 0: not
    * checked.
    *
-   * @generated from field: int64 expected_revision = 3;
+   * @generated from field: double expected_revision = 3;
    */
-  expectedRevision: bigint;
+  expectedRevision: number;
 };
 
 /**

@@ -4,7 +4,6 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { Token } from "./identity_service_pb.js";
 
 /**
@@ -264,14 +263,14 @@ export declare type DeviceGrant = Message<"gateway.identity.v1.DeviceGrant"> & {
   address: string;
 
   /**
-   * @generated from field: google.protobuf.Timestamp created_at = 4;
+   * @generated from field: double created_at_ms = 4;
    */
-  createdAt?: Timestamp | undefined;
+  createdAtMs: number;
 
   /**
-   * @generated from field: google.protobuf.Timestamp expires_at = 5;
+   * @generated from field: double expires_at_ms = 5;
    */
-  expiresAt?: Timestamp | undefined;
+  expiresAtMs: number;
 };
 
 /**
@@ -447,21 +446,21 @@ export declare type Person = Message<"gateway.identity.v1.Person"> & {
   subject: string;
 
   /**
-   * @generated from field: google.protobuf.Timestamp created_at = 5;
+   * @generated from field: double created_at_ms = 5;
    */
-  createdAt?: Timestamp | undefined;
+  createdAtMs: number;
 
   /**
-   * @generated from field: google.protobuf.Timestamp last_seen_at = 6;
+   * @generated from field: double last_seen_at_ms = 6;
    */
-  lastSeenAt?: Timestamp | undefined;
+  lastSeenAtMs: number;
 
   /**
    * Absent: may sign in.
    *
-   * @generated from field: google.protobuf.Timestamp disabled_at = 7;
+   * @generated from field: optional double disabled_at_ms = 7;
    */
-  disabledAt?: Timestamp | undefined;
+  disabledAtMs?: number | undefined;
 
   /**
    * @generated from field: string group_id = 8;
@@ -479,9 +478,9 @@ export declare type Person = Message<"gateway.identity.v1.Person"> & {
    * When tokens that the person has issued end at the latest, because the provider can't be asked
    * about the person. Absent: it can.
    *
-   * @generated from field: google.protobuf.Timestamp tokens_until = 10;
+   * @generated from field: optional double tokens_until_ms = 10;
    */
-  tokensUntil?: Timestamp | undefined;
+  tokensUntilMs?: number | undefined;
 
   /**
    * How many tokens that the person has issued are valid. Given with the sessions.
@@ -534,21 +533,21 @@ export declare type Session = Message<"gateway.identity.v1.Session"> & {
   address: string;
 
   /**
-   * @generated from field: google.protobuf.Timestamp created_at = 7;
+   * @generated from field: double created_at_ms = 7;
    */
-  createdAt?: Timestamp | undefined;
+  createdAtMs: number;
 
   /**
-   * @generated from field: google.protobuf.Timestamp last_used_at = 8;
+   * @generated from field: double last_used_at_ms = 8;
    */
-  lastUsedAt?: Timestamp | undefined;
+  lastUsedAtMs: number;
 
   /**
    * When it ends if it is not used.
    *
-   * @generated from field: google.protobuf.Timestamp expires_at = 9;
+   * @generated from field: double expires_at_ms = 9;
    */
-  expiresAt?: Timestamp | undefined;
+  expiresAtMs: number;
 };
 
 /**
@@ -872,9 +871,9 @@ export declare type IssuePersonTokenRequest = Message<"gateway.identity.v1.Issue
   /**
    * Absent: the latest that the rules allow.
    *
-   * @generated from field: google.protobuf.Timestamp expires_at = 3;
+   * @generated from field: optional double expires_at_ms = 3;
    */
-  expiresAt?: Timestamp | undefined;
+  expiresAtMs?: number | undefined;
 };
 
 /**

@@ -4,7 +4,6 @@
 
 import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file gateway/limiter/v1/limit.proto.
@@ -28,9 +27,9 @@ export declare type Limits = Message<"gateway.limiter.v1.Limits"> & {
   /**
    * Tokens per local day (Europe/Amsterdam). Absent: not limited; 0: nothing is admitted.
    *
-   * @generated from field: optional int64 tokens_per_day = 2;
+   * @generated from field: optional double tokens_per_day = 2;
    */
-  tokensPerDay?: bigint | undefined;
+  tokensPerDay?: number | undefined;
 
   /**
    * Requests at the same time. Absent: not limited; 0: nothing is admitted.
@@ -62,9 +61,9 @@ export declare type Budget = Message<"gateway.limiter.v1.Budget"> & {
   /**
    * In millionths of the currency: 1,250,000 is 1.25. 0: nothing is admitted.
    *
-   * @generated from field: int64 amount_micros = 1;
+   * @generated from field: double amount_micros = 1;
    */
-  amountMicros: bigint;
+  amountMicros: number;
 
   /**
    * @generated from field: gateway.limiter.v1.BudgetPeriod period = 2;
@@ -100,43 +99,43 @@ export declare type RequestWindow = Message<"gateway.limiter.v1.RequestWindow"> 
    * When the window is empty: its newest entry is 60 seconds old. The current time if it is already
    * empty.
    *
-   * @generated from field: google.protobuf.Timestamp empty_at = 3;
+   * @generated from field: double empty_at_ms = 3;
    */
-  emptyAt?: Timestamp | undefined;
+  emptyAtMs: number;
 
   /**
    * When the next request can be admitted. The current time if one can be already; absent when the
    * limit is 0.
    *
-   * @generated from field: google.protobuf.Timestamp next_slot_at = 4;
+   * @generated from field: optional double next_slot_at_ms = 4;
    */
-  nextSlotAt?: Timestamp | undefined;
+  nextSlotAtMs?: number | undefined;
 
   /**
    * When the next slot is freed, even if others are free: when the oldest entry is 60 seconds old
    * or, after the limit was lowered below the number of entries, when the entry that frees a slot
    * is. The current time when the window is empty; 60 seconds from now when the limit is 0.
    *
-   * @generated from field: google.protobuf.Timestamp resets_at = 5;
+   * @generated from field: double resets_at_ms = 5;
    */
-  resetsAt?: Timestamp | undefined;
+  resetsAtMs: number;
 
   /**
-   * Milliseconds until empty_at.
+   * Milliseconds until empty_at_ms.
    *
    * @generated from field: uint32 empty_after_ms = 6;
    */
   emptyAfterMs: number;
 
   /**
-   * Milliseconds until next_slot_at; absent like it.
+   * Milliseconds until next_slot_at_ms; absent like it.
    *
    * @generated from field: optional uint32 next_slot_after_ms = 7;
    */
   nextSlotAfterMs?: number | undefined;
 
   /**
-   * Milliseconds until resets_at.
+   * Milliseconds until resets_at_ms.
    *
    * @generated from field: uint32 resets_after_ms = 8;
    */
@@ -156,26 +155,26 @@ export declare const RequestWindowSchema: GenMessage<RequestWindow>;
  */
 export declare type TokenBudget = Message<"gateway.limiter.v1.TokenBudget"> & {
   /**
-   * @generated from field: int64 limit = 1;
+   * @generated from field: double limit = 1;
    */
-  limit: bigint;
+  limit: number;
 
   /**
    * Tokens left today; 0 when overspent.
    *
-   * @generated from field: int64 remaining = 2;
+   * @generated from field: double remaining = 2;
    */
-  remaining: bigint;
+  remaining: number;
 
   /**
    * The next local midnight.
    *
-   * @generated from field: google.protobuf.Timestamp resets_at = 3;
+   * @generated from field: double resets_at_ms = 3;
    */
-  resetsAt?: Timestamp | undefined;
+  resetsAtMs: number;
 
   /**
-   * Milliseconds until resets_at.
+   * Milliseconds until resets_at_ms.
    *
    * @generated from field: uint32 resets_after_ms = 4;
    */
@@ -195,23 +194,23 @@ export declare const TokenBudgetSchema: GenMessage<TokenBudget>;
  */
 export declare type BudgetStatus = Message<"gateway.limiter.v1.BudgetStatus"> & {
   /**
-   * @generated from field: int64 amount_micros = 1;
+   * @generated from field: double amount_micros = 1;
    */
-  amountMicros: bigint;
+  amountMicros: number;
 
   /**
    * What ended requests cost.
    *
-   * @generated from field: int64 spent_micros = 2;
+   * @generated from field: double spent_micros = 2;
    */
-  spentMicros: bigint;
+  spentMicros: number;
 
   /**
    * What running requests have reserved.
    *
-   * @generated from field: int64 reserved_micros = 3;
+   * @generated from field: double reserved_micros = 3;
    */
-  reservedMicros: bigint;
+  reservedMicros: number;
 
   /**
    * The local day on which the period began, "2026-11-01".
@@ -223,12 +222,12 @@ export declare type BudgetStatus = Message<"gateway.limiter.v1.BudgetStatus"> & 
   /**
    * The local midnight at which the next period begins.
    *
-   * @generated from field: google.protobuf.Timestamp resets_at = 5;
+   * @generated from field: double resets_at_ms = 5;
    */
-  resetsAt?: Timestamp | undefined;
+  resetsAtMs: number;
 
   /**
-   * Milliseconds until resets_at.
+   * Milliseconds until resets_at_ms.
    *
    * @generated from field: uint32 resets_after_ms = 6;
    */
@@ -340,12 +339,12 @@ export declare type Refusal = Message<"gateway.limiter.v1.Refusal"> & {
    * admitted then either: the time is 60 seconds from now for requests, and the next local midnight
    * for tokens.
    *
-   * @generated from field: google.protobuf.Timestamp retry_at = 2;
+   * @generated from field: optional double retry_at_ms = 2;
    */
-  retryAt?: Timestamp | undefined;
+  retryAtMs?: number | undefined;
 
   /**
-   * Milliseconds until retry_at: how long the client has to wait.
+   * Milliseconds until retry_at_ms: how long the client has to wait.
    *
    * @generated from field: uint32 retry_after_ms = 3;
    */

@@ -5,7 +5,6 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { BudgetPeriod, CostKind, Limits, LimitStatus, Refusal } from "./limit_pb.js";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file gateway/limiter/v1/limiter_service.proto.
@@ -51,21 +50,21 @@ export declare type ReconcileDayResponse = Message<"gateway.limiter.v1.Reconcile
   /**
    * The counter's previous value; absent when it no longer existed.
    *
-   * @generated from field: optional int64 used_tokens_before = 1;
+   * @generated from field: optional double used_tokens_before = 1;
    */
-  usedTokensBefore?: bigint | undefined;
+  usedTokensBefore?: number | undefined;
 
   /**
-   * @generated from field: int64 used_tokens_after = 2;
+   * @generated from field: double used_tokens_after = 2;
    */
-  usedTokensAfter: bigint;
+  usedTokensAfter: number;
 
   /**
    * Tokens in used_tokens_after that the ledger does not have yet.
    *
-   * @generated from field: int64 pending_tokens = 3;
+   * @generated from field: double pending_tokens = 3;
    */
-  pendingTokens: bigint;
+  pendingTokens: number;
 };
 
 /**
@@ -160,9 +159,9 @@ export declare type KnownTotal = Message<"gateway.limiter.v1.KnownTotal"> & {
   /**
    * Tokens, or millionths of the currency.
    *
-   * @generated from field: int64 total = 4;
+   * @generated from field: double total = 4;
    */
-  total: bigint;
+  total: number;
 };
 
 /**
@@ -250,9 +249,9 @@ export declare type SettleRequest = Message<"gateway.limiter.v1.SettleRequest"> 
   /**
    * Input plus output tokens. 0 is allowed and stores nothing.
    *
-   * @generated from field: int64 tokens = 4;
+   * @generated from field: double tokens = 4;
    */
-  tokens: bigint;
+  tokens: number;
 
   /**
    * The group as in Admit. Its limits say what is counted: tokens, cost, or both. Absent: none.
@@ -264,9 +263,9 @@ export declare type SettleRequest = Message<"gateway.limiter.v1.SettleRequest"> 
   /**
    * What the request cost. 0: nothing, or unknown.
    *
-   * @generated from field: int64 cost_micros = 6;
+   * @generated from field: double cost_micros = 6;
    */
-  costMicros: bigint;
+  costMicros: number;
 
   /**
    * True: the request has ended. It frees its place and what it reserved, and for two minutes takes
@@ -333,9 +332,9 @@ export declare type ReserveRequest = Message<"gateway.limiter.v1.ReserveRequest"
    * What the request can cost. A request is refused if the budget lacks room for it, unless nothing
    * else is reserved and the budget is not spent: then the request crosses it.
    *
-   * @generated from field: int64 cost_micros = 6;
+   * @generated from field: double cost_micros = 6;
    */
-  costMicros: bigint;
+  costMicros: number;
 };
 
 /**
@@ -419,9 +418,9 @@ export declare type RunningRequest = Message<"gateway.limiter.v1.RunningRequest"
    * What it reserved in the budget of its group, or of its key if that has no group. It is reserved
    * again if the store lost it. 0: nothing.
    *
-   * @generated from field: int64 reserved_micros = 6;
+   * @generated from field: double reserved_micros = 6;
    */
-  reservedMicros: bigint;
+  reservedMicros: number;
 
   /**
    * The period of that budget.
@@ -463,23 +462,23 @@ export declare type SettleResponse = Message<"gateway.limiter.v1.SettleResponse"
   /**
    * Tokens that the key used on that day, including this request.
    *
-   * @generated from field: int64 used_tokens = 1;
+   * @generated from field: double used_tokens = 1;
    */
-  usedTokens: bigint;
+  usedTokens: number;
 
   /**
    * The same of its group. 0 without a group.
    *
-   * @generated from field: int64 group_used_tokens = 2;
+   * @generated from field: double group_used_tokens = 2;
    */
-  groupUsedTokens: bigint;
+  groupUsedTokens: number;
 
   /**
    * What the group spent in the budget's period, including this request. 0 without a budget.
    *
-   * @generated from field: int64 group_spent_micros = 3;
+   * @generated from field: double group_spent_micros = 3;
    */
-  groupSpentMicros: bigint;
+  groupSpentMicros: number;
 
   /**
    * The store has lost a total, and the ledger does not answer yet: a value above may count only what
@@ -611,9 +610,9 @@ export declare type HeartbeatRequest = Message<"gateway.limiter.v1.HeartbeatRequ
    * `answered_at` of the last answer that the replica got, for any group; absent before the first.
    * It reveals a delayed heartbeat, whose sender has admitted requests by itself since.
    *
-   * @generated from field: google.protobuf.Timestamp last_answered_at = 4;
+   * @generated from field: optional double last_answered_at_ms = 4;
    */
-  lastAnsweredAt?: Timestamp | undefined;
+  lastAnsweredAtMs?: number | undefined;
 };
 
 /**
@@ -701,9 +700,9 @@ export declare type HeartbeatResponse = Message<"gateway.limiter.v1.HeartbeatRes
   /**
    * By the store's clock. Absent while the store can't be reached.
    *
-   * @generated from field: google.protobuf.Timestamp answered_at = 4;
+   * @generated from field: optional double answered_at_ms = 4;
    */
-  answeredAt?: Timestamp | undefined;
+  answeredAtMs?: number | undefined;
 };
 
 /**

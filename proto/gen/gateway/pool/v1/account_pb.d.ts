@@ -4,7 +4,6 @@
 
 import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file gateway/pool/v1/account.proto.
@@ -18,9 +17,9 @@ export declare const file_gateway_pool_v1_account: GenFile;
  */
 export declare type Cooldown = Message<"gateway.pool.v1.Cooldown"> & {
   /**
-   * @generated from field: google.protobuf.Timestamp until = 1;
+   * @generated from field: optional double until_ms = 1;
    */
-  until?: Timestamp | undefined;
+  untilMs?: number | undefined;
 
   /**
    * The models that the cooldown applies to: an id or, for a family, a pattern in which "*" stands
@@ -194,9 +193,9 @@ export declare type AccountError = Message<"gateway.pool.v1.AccountError"> & {
   cause: string;
 
   /**
-   * @generated from field: google.protobuf.Timestamp at = 4;
+   * @generated from field: double at_ms = 4;
    */
-  at?: Timestamp | undefined;
+  atMs: number;
 
   /**
    * How many attempts failed in a row up to this one. 0: an attempt has succeeded since.
@@ -415,9 +414,9 @@ export declare type QuotaWindow = Message<"gateway.pool.v1.QuotaWindow"> & {
   /**
    * When it resets. Absent: the provider did not say.
    *
-   * @generated from field: google.protobuf.Timestamp resets_at = 4;
+   * @generated from field: optional double resets_at_ms = 4;
    */
-  resetsAt?: Timestamp | undefined;
+  resetsAtMs?: number | undefined;
 
   /**
    * Its total length. 0: unknown.
@@ -617,9 +616,9 @@ export declare type AttemptReport = Message<"gateway.pool.v1.AttemptReport"> & {
   /**
    * When the account is available again, according to the provider. Absent when it named no time.
    *
-   * @generated from field: google.protobuf.Timestamp retry_at = 2;
+   * @generated from field: optional double retry_at_ms = 2;
    */
-  retryAt?: Timestamp | undefined;
+  retryAtMs?: number | undefined;
 
   /**
    * True when the limit applies to this model only, not to the whole account.

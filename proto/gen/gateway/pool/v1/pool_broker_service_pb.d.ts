@@ -6,7 +6,6 @@ import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobu
 import type { Message } from "@bufbuild/protobuf";
 import type { Account, AccountCredential, AccountSpec, AccountUse, Attempt, AttemptResult, Lease, ProviderFormat, SkippedAccounts } from "./account_pb.js";
 import type { LabelSet, Model, ProviderModel } from "./model_pb.js";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file gateway/pool/v1/pool_broker_service.proto.
@@ -164,9 +163,9 @@ export declare type PoolExhausted = Message<"gateway.pool.v1.PoolExhausted"> & {
    * The earliest known reset among accounts that could serve the request. Absent when unknown: an
    * account is only busy, or reserved for others, and may be free at any time.
    *
-   * @generated from field: google.protobuf.Timestamp retry_at = 1;
+   * @generated from field: optional double retry_at_ms = 1;
    */
-  retryAt?: Timestamp | undefined;
+  retryAtMs?: number | undefined;
 
   /**
    * Milliseconds until retry_at, when the broker answered. Clocks differ, so clients wait by this.
@@ -198,9 +197,9 @@ export declare type PoolUnavailable = Message<"gateway.pool.v1.PoolUnavailable">
    * The earliest known reset of a limited account, or the next probe of one that is paused or
    * refused, whichever is sooner. Absent when no account is limited, paused or refused.
    *
-   * @generated from field: google.protobuf.Timestamp retry_at = 2;
+   * @generated from field: optional double retry_at_ms = 2;
    */
-  retryAt?: Timestamp | undefined;
+  retryAtMs?: number | undefined;
 
   /**
    * Milliseconds until retry_at, when the broker answered. Clocks differ, so clients wait by this.
@@ -483,9 +482,9 @@ export declare type Pool = Message<"gateway.pool.v1.Pool"> & {
   /**
    * When ReportModels last reported this pool. Absent: never.
    *
-   * @generated from field: google.protobuf.Timestamp models_reported_at = 4;
+   * @generated from field: optional double models_reported_at_ms = 4;
    */
-  modelsReportedAt?: Timestamp | undefined;
+  modelsReportedAtMs?: number | undefined;
 
   /**
    * Why the model list could not be read at that time, as in ReportModelsRequest. Empty: it was read.
@@ -681,9 +680,9 @@ export declare type PoolPause = Message<"gateway.pool.v1.PoolPause"> & {
    * When it ends, or the first account recovers. Absent: it is probably over, and one request is
    * probing.
    *
-   * @generated from field: google.protobuf.Timestamp until = 4;
+   * @generated from field: optional double until_ms = 4;
    */
-  until?: Timestamp | undefined;
+  untilMs?: number | undefined;
 
   /**
    * True: the whole pool pauses, because its provider fails every account alike. False: each
@@ -728,9 +727,9 @@ export declare type QuotaForecast = Message<"gateway.pool.v1.QuotaForecast"> & {
   /**
    * With ENDS: when no account will be usable. It may already be the case.
    *
-   * @generated from field: google.protobuf.Timestamp ends_at = 4;
+   * @generated from field: optional double ends_at_ms = 4;
    */
-  endsAt?: Timestamp | undefined;
+  endsAtMs?: number | undefined;
 
   /**
    * With ENDS: the name of the quota that is exhausted on most accounts then. Empty: only cooldowns
@@ -925,9 +924,9 @@ export declare type GetCredentialResponse = Message<"gateway.pool.v1.GetCredenti
   /**
    * Until when the answer may be cached. At most a minute ahead.
    *
-   * @generated from field: google.protobuf.Timestamp cacheable_until = 5;
+   * @generated from field: double cacheable_until_ms = 5;
    */
-  cacheableUntil?: Timestamp | undefined;
+  cacheableUntilMs: number;
 
   /**
    * Identifies this secret among the account's others, without revealing any part of it. Empty:
@@ -1218,9 +1217,9 @@ export declare type GatewayFile = Message<"gateway.pool.v1.GatewayFile"> & {
   /**
    * When it came into use.
    *
-   * @generated from field: google.protobuf.Timestamp loaded_at = 3;
+   * @generated from field: double loaded_at_ms = 3;
    */
-  loadedAt?: Timestamp | undefined;
+  loadedAtMs: number;
 
   /**
    * Why the current file could not be loaded; the previously loaded one is used. Empty: it is
@@ -1345,19 +1344,19 @@ export declare type ModelPrice = Message<"gateway.pool.v1.ModelPrice"> & {
   model: string;
 
   /**
-   * @generated from field: int64 input_micros = 2;
+   * @generated from field: double input_micros = 2;
    */
-  inputMicros: bigint;
+  inputMicros: number;
 
   /**
-   * @generated from field: int64 cached_input_micros = 3;
+   * @generated from field: double cached_input_micros = 3;
    */
-  cachedInputMicros: bigint;
+  cachedInputMicros: number;
 
   /**
-   * @generated from field: int64 output_micros = 4;
+   * @generated from field: double output_micros = 4;
    */
-  outputMicros: bigint;
+  outputMicros: number;
 
   /**
    * The local day from which it holds, "2026-11-20". If several prices have the same pattern, the
@@ -1371,14 +1370,14 @@ export declare type ModelPrice = Message<"gateway.pool.v1.ModelPrice"> & {
    * Input that is written to the provider's cache: for the shorter lifetime that it offers (five
    * minutes, or thirty), and for the longer one (an hour, or twelve).
    *
-   * @generated from field: int64 cache_write_5m_micros = 6;
+   * @generated from field: double cache_write_5m_micros = 6;
    */
-  cacheWrite5mMicros: bigint;
+  cacheWrite5mMicros: number;
 
   /**
-   * @generated from field: int64 cache_write_1h_micros = 7;
+   * @generated from field: double cache_write_1h_micros = 7;
    */
-  cacheWrite1hMicros: bigint;
+  cacheWrite1hMicros: number;
 
   /**
    * Other rates for requests with more input.
@@ -1415,9 +1414,9 @@ export declare type ModelPrice = Message<"gateway.pool.v1.ModelPrice"> & {
   /**
    * How many tokens the model can read at once. 0: not named, 1,000,000.
    *
-   * @generated from field: int64 context_tokens = 20;
+   * @generated from field: double context_tokens = 20;
    */
-  contextTokens: bigint;
+  contextTokens: number;
 };
 
 /**
@@ -1440,9 +1439,9 @@ export declare type ToolFee = Message<"gateway.pool.v1.ToolFee"> & {
   tool: string;
 
   /**
-   * @generated from field: int64 micros = 2;
+   * @generated from field: double micros = 2;
    */
-  micros: bigint;
+  micros: number;
 };
 
 /**
@@ -1458,34 +1457,34 @@ export declare const ToolFeeSchema: GenMessage<ToolFee>;
  */
 export declare type PriceTier = Message<"gateway.pool.v1.PriceTier"> & {
   /**
-   * @generated from field: int64 input_tokens = 1;
+   * @generated from field: double input_tokens = 1;
    */
-  inputTokens: bigint;
+  inputTokens: number;
 
   /**
-   * @generated from field: int64 input_micros = 2;
+   * @generated from field: double input_micros = 2;
    */
-  inputMicros: bigint;
+  inputMicros: number;
 
   /**
-   * @generated from field: int64 cached_input_micros = 3;
+   * @generated from field: double cached_input_micros = 3;
    */
-  cachedInputMicros: bigint;
+  cachedInputMicros: number;
 
   /**
-   * @generated from field: int64 cache_write_5m_micros = 4;
+   * @generated from field: double cache_write_5m_micros = 4;
    */
-  cacheWrite5mMicros: bigint;
+  cacheWrite5mMicros: number;
 
   /**
-   * @generated from field: int64 cache_write_1h_micros = 5;
+   * @generated from field: double cache_write_1h_micros = 5;
    */
-  cacheWrite1hMicros: bigint;
+  cacheWrite1hMicros: number;
 
   /**
-   * @generated from field: int64 output_micros = 6;
+   * @generated from field: double output_micros = 6;
    */
-  outputMicros: bigint;
+  outputMicros: number;
 };
 
 /**

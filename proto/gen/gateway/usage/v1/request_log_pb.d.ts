@@ -4,7 +4,6 @@
 
 import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { Usage } from "../../adapter/v1/adapter_service_pb.js";
 import type { Refusal } from "../../limiter/v1/limit_pb.js";
 import type { AttemptResult, SkippedAccounts } from "../../pool/v1/account_pb.js";
@@ -30,9 +29,9 @@ export declare type RequestLogged = Message<"gateway.usage.v1.RequestLogged"> & 
   requestId: string;
 
   /**
-   * @generated from field: google.protobuf.Timestamp received_at = 2;
+   * @generated from field: double received_at_ms = 2;
    */
-  receivedAt?: Timestamp | undefined;
+  receivedAtMs: number;
 
   /**
    * @generated from field: string token_id = 3;
@@ -140,9 +139,9 @@ export declare type RequestLogged = Message<"gateway.usage.v1.RequestLogged"> & 
    * What the recorded usage cost at the price of the admission, in millionths of the currency.
    * Absent: nothing was recorded, or the model had no price.
    *
-   * @generated from field: optional int64 cost_micros = 18;
+   * @generated from field: optional double cost_micros = 18;
    */
-  costMicros?: bigint | undefined;
+  costMicros?: number | undefined;
 };
 
 /**
@@ -286,9 +285,9 @@ export declare type LoggedAttempt = Message<"gateway.usage.v1.LoggedAttempt"> & 
   /**
    * When the account is available again, according to the provider. Absent: it named no time.
    *
-   * @generated from field: google.protobuf.Timestamp retry_at = 12;
+   * @generated from field: optional double retry_at_ms = 12;
    */
-  retryAt?: Timestamp | undefined;
+  retryAtMs?: number | undefined;
 
   /**
    * The part that the provider refused, when the request was sent again without it. Empty: it was
@@ -334,9 +333,9 @@ export declare type NoAccount = Message<"gateway.usage.v1.NoAccount"> & {
   /**
    * The earliest reset that the broker knows. Absent: none.
    *
-   * @generated from field: google.protobuf.Timestamp retry_at = 2;
+   * @generated from field: optional double retry_at_ms = 2;
    */
-  retryAt?: Timestamp | undefined;
+  retryAtMs?: number | undefined;
 
   /**
    * @generated from field: repeated gateway.pool.v1.SkippedAccounts skipped = 3;

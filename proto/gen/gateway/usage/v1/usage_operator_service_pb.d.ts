@@ -7,7 +7,6 @@ import type { Message } from "@bufbuild/protobuf";
 import type { UsageTotals } from "./usage_service_pb.js";
 import type { UsageRecorded } from "./usage_recorded_pb.js";
 import type { RequestLogged } from "./request_log_pb.js";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file gateway/usage/v1/usage_operator_service.proto.
@@ -219,9 +218,9 @@ export declare type FindRequestResponse = Message<"gateway.usage.v1.FindRequestR
   /**
    * When it was logged, by the database's clock. Absent: unknown.
    *
-   * @generated from field: google.protobuf.Timestamp logged_at = 3;
+   * @generated from field: optional double logged_at_ms = 3;
    */
-  loggedAt?: Timestamp | undefined;
+  loggedAtMs?: number | undefined;
 };
 
 /**
@@ -313,16 +312,16 @@ export declare type RequestSearch = Message<"gateway.usage.v1.RequestSearch"> & 
   /**
    * Received at or after this time. Absent: no lower bound.
    *
-   * @generated from field: google.protobuf.Timestamp since = 4;
+   * @generated from field: optional double since_ms = 4;
    */
-  since?: Timestamp | undefined;
+  sinceMs?: number | undefined;
 
   /**
    * Received before this time. Absent: no upper bound.
    *
-   * @generated from field: google.protobuf.Timestamp until = 5;
+   * @generated from field: optional double until_ms = 5;
    */
-  until?: Timestamp | undefined;
+  untilMs?: number | undefined;
 
   /**
    * An account that was tried, "<pool>/<name>". Empty: all.
@@ -608,9 +607,9 @@ export declare type DeadLetter = Message<"gateway.usage.v1.DeadLetter"> & {
   deadLetterId: string;
 
   /**
-   * @generated from field: google.protobuf.Timestamp received_at = 2;
+   * @generated from field: double received_at_ms = 2;
    */
-  receivedAt?: Timestamp | undefined;
+  receivedAtMs: number;
 
   /**
    * Why it can't be recorded.

@@ -4,7 +4,6 @@
 
 import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { UsagePart } from "../../adapter/v1/adapter_service_pb.js";
 
 /**
@@ -33,9 +32,9 @@ export declare type UsageRecorded = Message<"gateway.usage.v1.UsageRecorded"> & 
   tokenId: string;
 
   /**
-   * @generated from field: google.protobuf.Timestamp admitted_at = 3;
+   * @generated from field: double admitted_at_ms = 3;
    */
-  admittedAt?: Timestamp | undefined;
+  admittedAtMs: number;
 
   /**
    * The local day (Europe/Amsterdam) of the admission, "2026-11-20": all counts of this request
@@ -69,26 +68,26 @@ export declare type UsageRecorded = Message<"gateway.usage.v1.UsageRecorded"> & 
   /**
    * Includes cached tokens. Each count is at most 2^40; the ledger refuses any other.
    *
-   * @generated from field: int64 input_tokens = 8;
+   * @generated from field: double input_tokens = 8;
    */
-  inputTokens: bigint;
+  inputTokens: number;
 
   /**
-   * @generated from field: int64 cached_tokens = 9;
+   * @generated from field: double cached_tokens = 9;
    */
-  cachedTokens: bigint;
+  cachedTokens: number;
 
   /**
    * Includes reasoning.
    *
-   * @generated from field: int64 output_tokens = 10;
+   * @generated from field: double output_tokens = 10;
    */
-  outputTokens: bigint;
+  outputTokens: number;
 
   /**
-   * @generated from field: int64 reasoning_tokens = 11;
+   * @generated from field: double reasoning_tokens = 11;
    */
-  reasoningTokens: bigint;
+  reasoningTokens: number;
 
   /**
    * True when the provider did not report all of the tokens.
@@ -113,9 +112,9 @@ export declare type UsageRecorded = Message<"gateway.usage.v1.UsageRecorded"> & 
   /**
    * When the outbox received its end. Shows how late it arrived; not stored in the ledger.
    *
-   * @generated from field: google.protobuf.Timestamp ended_at = 15;
+   * @generated from field: optional double ended_at_ms = 15;
    */
-  endedAt?: Timestamp | undefined;
+  endedAtMs?: number | undefined;
 
   /**
    * "<pool>/<name>" of the account that was called last. Empty when it is unknown.
@@ -135,22 +134,22 @@ export declare type UsageRecorded = Message<"gateway.usage.v1.UsageRecorded"> & 
    * Parts of input_tokens that were written to the provider's cache, for the shorter lifetime that
    * it offers and for the longer one.
    *
-   * @generated from field: int64 cache_write_5m_tokens = 18;
+   * @generated from field: double cache_write_5m_tokens = 18;
    */
-  cacheWrite5mTokens: bigint;
+  cacheWrite5mTokens: number;
 
   /**
-   * @generated from field: int64 cache_write_1h_tokens = 19;
+   * @generated from field: double cache_write_1h_tokens = 19;
    */
-  cacheWrite1hTokens: bigint;
+  cacheWrite1hTokens: number;
 
   /**
    * What it cost at the price of its admission, in millionths of the currency: the sum of what has
    * a price. Absent: nothing of it had one.
    *
-   * @generated from field: optional int64 cost_micros = 20;
+   * @generated from field: optional double cost_micros = 20;
    */
-  costMicros?: bigint | undefined;
+  costMicros?: number | undefined;
 
   /**
    * The parts that were priced by themselves, passes of one kind and model together. Empty: it was

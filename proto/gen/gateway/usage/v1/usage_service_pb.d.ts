@@ -4,7 +4,6 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { UsageRecorded } from "./usage_recorded_pb.js";
 import type { RequestLogged } from "./request_log_pb.js";
 
@@ -57,9 +56,9 @@ export declare type UsagePeriod = Message<"gateway.usage.v1.UsagePeriod"> & {
   /**
    * Local midnight at which the period started.
    *
-   * @generated from field: google.protobuf.Timestamp since = 1;
+   * @generated from field: double since_ms = 1;
    */
-  since?: Timestamp | undefined;
+  sinceMs: number;
 
   /**
    * @generated from field: gateway.usage.v1.UsageTotals totals = 2;
@@ -85,44 +84,44 @@ export declare const UsagePeriodSchema: GenMessage<UsagePeriod>;
  */
 export declare type UsageTotals = Message<"gateway.usage.v1.UsageTotals"> & {
   /**
-   * @generated from field: int64 requests = 1;
+   * @generated from field: double requests = 1;
    */
-  requests: bigint;
+  requests: number;
 
   /**
-   * @generated from field: int64 input_tokens = 2;
+   * @generated from field: double input_tokens = 2;
    */
-  inputTokens: bigint;
+  inputTokens: number;
 
   /**
-   * @generated from field: int64 cached_tokens = 3;
+   * @generated from field: double cached_tokens = 3;
    */
-  cachedTokens: bigint;
+  cachedTokens: number;
 
   /**
-   * @generated from field: int64 output_tokens = 4;
+   * @generated from field: double output_tokens = 4;
    */
-  outputTokens: bigint;
+  outputTokens: number;
 
   /**
    * Parts of input_tokens that were written to a provider's cache, for the shorter lifetime that it
    * offers and for the longer one.
    *
-   * @generated from field: int64 cache_write_5m_tokens = 5;
+   * @generated from field: double cache_write_5m_tokens = 5;
    */
-  cacheWrite5mTokens: bigint;
+  cacheWrite5mTokens: number;
 
   /**
-   * @generated from field: int64 cache_write_1h_tokens = 6;
+   * @generated from field: double cache_write_1h_tokens = 6;
    */
-  cacheWrite1hTokens: bigint;
+  cacheWrite1hTokens: number;
 
   /**
    * What requests cost at the price of their admission, in millionths of the currency.
    *
-   * @generated from field: int64 cost_micros = 7;
+   * @generated from field: double cost_micros = 7;
    */
-  costMicros: bigint;
+  costMicros: number;
 
   /**
    * The tokens of requests whose cost was decided at their admission. The others had no price, or
@@ -136,14 +135,14 @@ export declare type UsageTotals = Message<"gateway.usage.v1.UsageTotals"> & {
    * Tokens and calls of server tools of these requests that had no price as they were served: in a
    * service tier, for instance. The cost does not cover them.
    *
-   * @generated from field: int64 unpriced_tokens = 9;
+   * @generated from field: double unpriced_tokens = 9;
    */
-  unpricedTokens: bigint;
+  unpricedTokens: number;
 
   /**
-   * @generated from field: int64 unpriced_calls = 10;
+   * @generated from field: double unpriced_calls = 10;
    */
-  unpricedCalls: bigint;
+  unpricedCalls: number;
 };
 
 /**
@@ -159,29 +158,29 @@ export declare const UsageTotalsSchema: GenMessage<UsageTotals>;
  */
 export declare type CostedTokens = Message<"gateway.usage.v1.CostedTokens"> & {
   /**
-   * @generated from field: int64 input_tokens = 1;
+   * @generated from field: double input_tokens = 1;
    */
-  inputTokens: bigint;
+  inputTokens: number;
 
   /**
-   * @generated from field: int64 cached_tokens = 2;
+   * @generated from field: double cached_tokens = 2;
    */
-  cachedTokens: bigint;
+  cachedTokens: number;
 
   /**
-   * @generated from field: int64 cache_write_5m_tokens = 3;
+   * @generated from field: double cache_write_5m_tokens = 3;
    */
-  cacheWrite5mTokens: bigint;
+  cacheWrite5mTokens: number;
 
   /**
-   * @generated from field: int64 cache_write_1h_tokens = 4;
+   * @generated from field: double cache_write_1h_tokens = 4;
    */
-  cacheWrite1hTokens: bigint;
+  cacheWrite1hTokens: number;
 
   /**
-   * @generated from field: int64 output_tokens = 5;
+   * @generated from field: double output_tokens = 5;
    */
-  outputTokens: bigint;
+  outputTokens: number;
 };
 
 /**
@@ -253,9 +252,9 @@ export declare type GetDayTotalResponse = Message<"gateway.usage.v1.GetDayTotalR
   /**
    * Input plus output tokens.
    *
-   * @generated from field: int64 total_tokens = 1;
+   * @generated from field: double total_tokens = 1;
    */
-  totalTokens: bigint;
+  totalTokens: number;
 
   /**
    * The request_ids that are included in the total, read in one snapshot with it.
@@ -316,14 +315,14 @@ export declare type GetGroupTotalResponse = Message<"gateway.usage.v1.GetGroupTo
   /**
    * Input plus output tokens.
    *
-   * @generated from field: int64 total_tokens = 1;
+   * @generated from field: double total_tokens = 1;
    */
-  totalTokens: bigint;
+  totalTokens: number;
 
   /**
-   * @generated from field: int64 cost_micros = 2;
+   * @generated from field: double cost_micros = 2;
    */
-  costMicros: bigint;
+  costMicros: number;
 
   /**
    * The request_ids that are included in the totals, read in one snapshot with them.
@@ -381,16 +380,16 @@ export declare type TypicalOutput = Message<"gateway.usage.v1.TypicalOutput"> & 
   /**
    * The 95th percentile of the output tokens of its requests on the last full local day.
    *
-   * @generated from field: int64 output_tokens = 2;
+   * @generated from field: double output_tokens = 2;
    */
-  outputTokens: bigint;
+  outputTokens: number;
 
   /**
    * The same of their input tokens. 0 from a service of the previous release: unknown.
    *
-   * @generated from field: int64 input_tokens = 3;
+   * @generated from field: double input_tokens = 3;
    */
-  inputTokens: bigint;
+  inputTokens: number;
 };
 
 /**

@@ -1,4 +1,3 @@
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { ServiceImpl } from '@connectrpc/connect';
 import type { ConfigurationService } from '@gateway/proto/admin/v1/configuration_service_pb.js';
 
@@ -42,7 +41,7 @@ prices:
 const file = {
   path: '/etc/gateway/gateway.yaml',
   text,
-  loadedAt: timestampFromMs(Date.now() - 7_400_000),
+  loadedAtMs: Date.now() - 7_400_000,
   problems: ['accounts[2].credential.bearer: OPENAI_API_KEY_C is not set. Set it, or write another reference.'],
   classes: [
     {
@@ -59,8 +58,8 @@ const file = {
     },
   ],
   prices: [
-    { model: 'gpt-5.5*', inputMicros: 1_100_000n, cachedInputMicros: 110_000n, outputMicros: 8_800_000n },
-    { model: 'claude-*', inputMicros: 2_750_000n, cachedInputMicros: 275_000n, outputMicros: 13_750_000n },
+    { model: 'gpt-5.5*', inputMicros: 1_100_000, cachedInputMicros: 110_000, outputMicros: 8_800_000 },
+    { model: 'claude-*', inputMicros: 2_750_000, cachedInputMicros: 275_000, outputMicros: 13_750_000 },
   ],
   currency: 'EUR',
 };

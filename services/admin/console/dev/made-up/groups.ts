@@ -1,5 +1,4 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect';
 import { type GroupListing, GroupListingSchema, type GroupService } from '@gateway/proto/admin/v1/group_service_pb.js';
 import { type Group, GroupSchema, UnpricedModels } from '@gateway/proto/identity/v1/identity_service_pb.js';
@@ -15,17 +14,17 @@ const groups: Group[] = [
   group('platform', 'Platform', {
     note: 'Builds and batches; ask #platform',
     limits: {
-      ...{ requestsPerMinute: 600, tokensPerDay: 50_000_000n, concurrentRequests: 50 },
-      budget: { amountMicros: 250_000_000n, period: BudgetPeriod.MONTH },
+      ...{ requestsPerMinute: 600, tokensPerDay: 50_000_000, concurrentRequests: 50 },
+      budget: { amountMicros: 250_000_000, period: BudgetPeriod.MONTH },
     },
     access: { models: ['claude*', 'gateway/snel'], accountLabels: ['reserved'] },
   }),
   group('research', 'Research', {}),
-  group('support', 'Support', { limits: { budget: { amountMicros: 40_000_000n, period: BudgetPeriod.WEEK } } }),
+  group('support', 'Support', { limits: { budget: { amountMicros: 40_000_000, period: BudgetPeriod.WEEK } } }),
 ];
 
 /** What each group has spent, as a share of its budget. */
-const spent: Readonly<Record<string, bigint>> = { platform: 214_400_000n, support: 40_120_000n };
+const spent: Readonly<Record<string, number>> = { platform: 214_400_000, support: 40_120_000 };
 
 /** "taken" is a name that is refused. */
 export const groupService: Partial<ServiceImpl<typeof GroupService>> = {
@@ -44,7 +43,7 @@ export const groupService: Partial<ServiceImpl<typeof GroupService>> = {
     if (limits !== undefined) changed.limits = limits;
     if (access !== undefined) changed.access = access;
     if (unpricedModels !== UnpricedModels.UNSPECIFIED) changed.unpricedModels = unpricedModels;
-    changed.revision += 1n;
+    changed.revision += 1;
     return { group: changed };
   },
   deleteGroup({ groupId }) {
@@ -67,27 +66,27 @@ function groupOf(groupId: string): Group {
 }
 
 function group(groupId: string, name: string, details: MessageInitShape<typeof GroupSchema>): Group {
-  return create(GroupSchema, { createdAt: timestampFromMs(started - 60 * dayMs), ...details, groupId, name });
+  return create(GroupSchema, { createdAtMs: started - 60 * dayMs, ...details, groupId, name });
 }
 
 function listing(each: Group): GroupListing {
   const { groupId, limits } = each;
   const { requestsPerMinute, tokensPerDay, concurrentRequests, budget } = limits ?? {};
-  const spentMicros = spent[groupId] ?? 0n;
-  const left = spentMicros < (budget?.amountMicros ?? 0n) && spentMicros > 0n;
+  const spentMicros = spent[groupId] ?? 0;
+  const left = spentMicros < (budget?.amountMicros ?? 0) && spentMicros > 0;
   return create(GroupListingSchema, {
     ...(budget !== undefined && { modelsWithoutPrice: ['gpt-5.7-preview'], warnings: [unpriced] }),
     group: { ...structuredClone(each), tokens: tokens.filter((token) => token.groupId === groupId).length },
-    tokensByDay: Array.from({ length: 14 }, (_, index) => BigInt(((groupId.length * (index + 3)) % 11) * 210_000)),
-    ...(left && { budgetEndsAt: timestampFromMs(started + 3.2 * dayMs) }),
+    tokensByDay: Array.from({ length: 14 }, (_, index) => ((groupId.length * (index + 3)) % 11) * 210_000),
+    ...(left && { budgetEndsAtMs: started + 3.2 * dayMs }),
     limits: {
       ...(requestsPerMinute !== undefined && { requests: { limit: requestsPerMinute, remaining: 412 } }),
-      ...(tokensPerDay !== undefined && { tokens: { limit: tokensPerDay, remaining: tokensPerDay / 3n } }),
+      ...(tokensPerDay !== undefined && { tokens: { limit: tokensPerDay, remaining: tokensPerDay / 3 } }),
       ...(concurrentRequests !== undefined && { concurrency: { limit: concurrentRequests, running: 7 } }),
       ...(budget !== undefined && {
         budget: {
-          ...{ amountMicros: budget.amountMicros, spentMicros, reservedMicros: left ? 310_000n : 0n },
-          ...{ firstDay: localDayOf(started - 10 * dayMs), resetsAt: timestampFromMs(started + 9 * dayMs) },
+          ...{ amountMicros: budget.amountMicros, spentMicros, reservedMicros: left ? 310_000 : 0 },
+          ...{ firstDay: localDayOf(started - 10 * dayMs), resetsAtMs: started + 9 * dayMs },
         },
       }),
     },

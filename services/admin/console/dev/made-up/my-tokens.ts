@@ -1,5 +1,4 @@
 import { create } from '@bufbuild/protobuf';
-import { timestampFromMs, timestampNow } from '@bufbuild/protobuf/wkt';
 import type { ServiceImpl } from '@connectrpc/connect';
 import type { MyTokenService } from '@gateway/proto/admin/v1/my_token_service_pb.js';
 import { type Token, TokenKind, TokenSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
@@ -15,9 +14,9 @@ export const myTokenService: Partial<ServiceImpl<typeof MyTokenService>> = {
     models: { chat: 'gateway/sterk', small: 'gateway/snel', messages: 'gateway/sterk', responses: 'gpt-5.5' },
   }),
   issueMyToken({ label }) {
-    const expiresAt = timestampFromMs(Date.now() + maxDays * 86_400_000);
-    const details = { tokenId: `my-${tokens.length}`, kind: TokenKind.PERSONAL, label, expiresAt };
-    const token = create(TokenSchema, { ...details, createdAt: timestampNow() });
+    const expiresAtMs = Date.now() + maxDays * 86_400_000;
+    const details = { tokenId: `my-${tokens.length}`, kind: TokenKind.PERSONAL, label, expiresAtMs };
+    const token = create(TokenSchema, { ...details, createdAtMs: Date.now() });
     tokens.unshift(token);
     return { token, tokenText: 'gw_p_made-up' };
   },

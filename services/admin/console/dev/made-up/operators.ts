@@ -1,5 +1,4 @@
 import { create } from '@bufbuild/protobuf';
-import { timestampFromMs, timestampNow } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect';
 import { InvalidFieldsSchema } from '@gateway/proto/admin/v1/invalid_fields_pb.js';
 import {
@@ -31,9 +30,9 @@ export const operatorService: Partial<ServiceImpl<typeof OperatorService>> = {
   },
   updateOperator({ operatorId, role, disabled, expectedRevision }) {
     const found = find(operatorId);
-    if (found.name === 'jeroen' && expectedRevision === 0n + found.revision && found.role === Role.OPERATOR) {
+    if (found.name === 'jeroen' && expectedRevision === 0 + found.revision && found.role === Role.OPERATOR) {
       // Another operator is faster, once.
-      Object.assign(found, { role: Role.VIEWER, revision: found.revision + 1n });
+      Object.assign(found, { role: Role.VIEWER, revision: found.revision + 1 });
     }
     if (found.revision !== expectedRevision) {
       throw new ConnectError(
@@ -43,7 +42,7 @@ export const operatorService: Partial<ServiceImpl<typeof OperatorService>> = {
     }
     if (
       found.role === Role.ADMIN &&
-      operators.filter((each) => each.role === Role.ADMIN && !each.disabledAt).length === 1
+      operators.filter((each) => each.role === Role.ADMIN && !each.disabledAtMs).length === 1
     ) {
       throw new ConnectError(
         'The last admin stays one. Make another operator an admin first.',
@@ -51,8 +50,8 @@ export const operatorService: Partial<ServiceImpl<typeof OperatorService>> = {
       );
     }
     if (role !== Role.UNSPECIFIED) found.role = role;
-    if (disabled !== undefined) found.disabledAt = disabled ? timestampNow() : undefined;
-    found.revision += 1n;
+    if (disabled !== undefined) found.disabledAtMs = disabled ? Date.now() : undefined;
+    found.revision += 1;
     return { operator: found };
   },
   rotateOperatorToken: ({ operatorId }) => ({ operator: find(operatorId), token: madeUpToken() }),
@@ -70,9 +69,9 @@ function operator(name: string, role: Role, { seenHoursAgo, oidcSubject = '', di
     name,
     role,
     oidcSubject,
-    createdAt: timestampFromMs(Date.now() - 5000 * hourMs),
-    lastSeenAt: seenHoursAgo === undefined ? undefined : timestampFromMs(Date.now() - seenHoursAgo * hourMs),
-    disabledAt: disabled ? timestampFromMs(Date.now() - 400 * hourMs) : undefined,
+    createdAtMs: Date.now() - 5000 * hourMs,
+    lastSeenAtMs: seenHoursAgo === undefined ? undefined : Date.now() - seenHoursAgo * hourMs,
+    disabledAtMs: disabled ? Date.now() - 400 * hourMs : undefined,
   });
 }
 

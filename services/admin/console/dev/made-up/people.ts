@@ -1,5 +1,4 @@
 import { create } from '@bufbuild/protobuf';
-import { timestampFromMs, timestampNow } from '@bufbuild/protobuf/wkt';
 import type { ServiceImpl } from '@connectrpc/connect';
 import type { PersonService } from '@gateway/proto/admin/v1/person_service_pb.js';
 import { type Person, PersonSchema, SessionSchema } from '@gateway/proto/identity/v1/person_service_pb.js';
@@ -24,7 +23,7 @@ export const personService: Partial<ServiceImpl<typeof PersonService>> = {
   },
   setPersonDisabled({ personId, disabled }) {
     const found = find(personId);
-    found.disabledAt = disabled ? timestampNow() : undefined;
+    found.disabledAtMs = disabled ? Date.now() : undefined;
     if (disabled) found.sessions = [];
     return { person: found };
   },
@@ -37,15 +36,15 @@ function find(personId: string): Person {
 }
 
 function person(email: string, name: string, seenHoursAgo: number, clients: readonly string[], disabled = false) {
-  const seenAt = timestampFromMs(Date.now() - seenHoursAgo * hourMs);
+  const seenAt = Date.now() - seenHoursAgo * hourMs;
   const sessions = clients.map((client, n) =>
     create(SessionSchema, {
       ...{ sessionId: `${email}-${n}`, tokenId: `${email}-${n}`, client, address: `10.0.0.${7 + n}` },
-      ...{ lastUsedAt: seenAt, expiresAt: timestampFromMs(Date.now() + 300 * hourMs) },
+      ...{ lastUsedAtMs: seenAt, expiresAtMs: Date.now() + 300 * hourMs },
     }),
   );
   return create(PersonSchema, {
-    ...{ personId: email, email, name, sessions, lastSeenAt: seenAt },
-    disabledAt: disabled ? seenAt : undefined,
+    ...{ personId: email, email, name, sessions, lastSeenAtMs: seenAt },
+    disabledAtMs: disabled ? seenAt : undefined,
   });
 }

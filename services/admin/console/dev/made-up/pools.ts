@@ -1,5 +1,4 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { timestampFromMs, timestampNow } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect';
 import { coolingText, failureTexts, skipTexts, spareCapacityText } from '@gateway/presentation';
 import type { PoolOverviewSchema, PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
@@ -46,16 +45,16 @@ function overview(only: string): MessageInitShape<typeof PoolOverviewSchema> {
         name: 'responses',
         format: ProviderFormat.RESPONSES,
         ownedBy: 'provider_a',
-        modelsReportedAt: timestampNow(),
+        modelsReportedAtMs: Date.now(),
       },
       accounts: responses(),
       forecasts: [
-        { pool: 'responses', outlook: QuotaOutlook.ENDS, endsAt: inMinutes(134), window: '5h' },
+        { pool: 'responses', outlook: QuotaOutlook.ENDS, endsAtMs: inMinutes(134), window: '5h' },
         {
           pool: 'responses',
           models: 'gpt-5.5-pro*',
           outlook: QuotaOutlook.ENDS,
-          endsAt: inMinutes(38),
+          endsAtMs: inMinutes(38),
           window: '5h_pro',
         },
       ],
@@ -65,14 +64,14 @@ function overview(only: string): MessageInitShape<typeof PoolOverviewSchema> {
         name: 'messages',
         format: ProviderFormat.MESSAGES,
         ownedBy: 'provider_b',
-        modelsReportedAt: timestampNow(),
+        modelsReportedAtMs: Date.now(),
       },
       accounts: messages(),
       forecasts: [{ pool: 'messages', outlook: QuotaOutlook.LASTS }],
       pauses: [
         {
           ...{ pool: 'messages', model: 'claude-opus-4-8', wholePool: true },
-          ...{ reason: AttemptResult.OVERLOADED, until: inMinutes(1) },
+          ...{ reason: AttemptResult.OVERLOADED, untilMs: inMinutes(1) },
         },
       ],
     },
@@ -89,7 +88,7 @@ function overview(only: string): MessageInitShape<typeof PoolOverviewSchema> {
     },
   ];
   return {
-    at: timestampNow(),
+    atMs: Date.now(),
     pools: pools.filter(({ pool }) => only === '' || pool.name === only),
     classes: [
       {
@@ -187,13 +186,13 @@ function account(pool: string, name: string, details: Details): MessageInitShape
     source: stored ? 'database' : 'gateway.yaml',
     maxInFlight: 12,
     credentialKind: details.credentialKind ?? 'bearer',
-    cooldowns: cooling === undefined ? [] : [{ until: inMinutes(17), reason: cooling, givenByProvider: true }],
+    cooldowns: cooling === undefined ? [] : [{ untilMs: inMinutes(17), reason: cooling, givenByProvider: true }],
     windows:
       used === undefined
         ? []
         : [
-            { name: '5h', usedFraction: used[0], resetsAt: inMinutes(96), lengthSeconds: 18_000 },
-            { name: '7d', usedFraction: used[1], resetsAt: inMinutes(4200), lengthSeconds: 604_800 },
+            { name: '5h', usedFraction: used[0], resetsAtMs: inMinutes(96), lengthSeconds: 18_000 },
+            { name: '7d', usedFraction: used[1], resetsAtMs: inMinutes(4200), lengthSeconds: 604_800 },
           ],
   };
 }
@@ -201,5 +200,5 @@ function account(pool: string, name: string, details: Details): MessageInitShape
 const started = Date.now();
 
 function inMinutes(minutes: number) {
-  return timestampFromMs(started + minutes * 60_000);
+  return started + minutes * 60_000;
 }

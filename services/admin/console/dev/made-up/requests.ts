@@ -1,5 +1,4 @@
 import { create } from '@bufbuild/protobuf';
-import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect';
 import { choiceTexts, coolingText, failureTexts, skipTexts } from '@gateway/presentation';
 import {
@@ -53,7 +52,7 @@ const kinds: readonly object[] = [
         upstreamStatus: 200,
       },
     ],
-    usage: { inputTokens: 1_840n, cachedTokens: 1_024n, outputTokens: 412n, reasoningTokens: 96n },
+    usage: { inputTokens: 1_840, cachedTokens: 1_024, outputTokens: 412, reasoningTokens: 96 },
   },
   {
     ...{
@@ -73,7 +72,7 @@ const kinds: readonly object[] = [
         ended: 131,
         result: AttemptResult.RATE_LIMITED,
         upstreamStatus: 429,
-        retryAt: timestampFromMs(started + 900_000),
+        retryAtMs: started + 900_000,
       },
       {
         ...took,
@@ -86,7 +85,7 @@ const kinds: readonly object[] = [
         amended: 'encrypted_reasoning',
       },
     ],
-    usage: { inputTokens: 48_200n, cachedTokens: 44_032n, outputTokens: 1_912n, reasoningTokens: 1_400n },
+    usage: { inputTokens: 48_200, cachedTokens: 44_032, outputTokens: 1_912, reasoningTokens: 1_400 },
   },
   {
     ...{
@@ -97,7 +96,7 @@ const kinds: readonly object[] = [
       errorCode: 'rate_limit_exceeded',
     },
     times: { ended: 0.9 },
-    refusal: { limit: LimitName.TOKENS_PER_DAY, retryAt: timestampFromMs(started + 18_000_000) },
+    refusal: { limit: LimitName.TOKENS_PER_DAY, retryAtMs: started + 18_000_000 },
   },
   {
     ...{
@@ -110,7 +109,7 @@ const kinds: readonly object[] = [
     times: { admitted: 0.5, bodyRead: 2.2, ended: 4.1 },
     noAccount: {
       cause: NoAccountCause.EXHAUSTED,
-      retryAt: timestampFromMs(started + 1_020_000),
+      retryAtMs: started + 1_020_000,
       ...{ asked: 2.2, answered: 3.6 },
       skipped: [
         {
@@ -129,7 +128,7 @@ const kinds: readonly object[] = [
     attempts: [
       { ...took, asked: 1.4, acquired: 2.4, firstByte: 350, ended: 1_818, result: AttemptResult.SERVER_ERROR },
     ],
-    usage: { inputTokens: 620n, outputTokens: 88n, estimated: true },
+    usage: { inputTokens: 620, outputTokens: 88, estimated: true },
   },
   {
     ...{ endpoint: '/v1/messages', model: 'claude-sonnet-5', status: 499, ending: RequestEnding.ABORTED },
@@ -148,7 +147,7 @@ const kinds: readonly object[] = [
         cancelReason: CancelReason.CLIENT_LEFT,
       },
     ],
-    usage: { inputTokens: 9_100n, outputTokens: 40n, estimated: true },
+    usage: { inputTokens: 9_100, outputTokens: 40, estimated: true },
   },
   {
     ...{
@@ -180,7 +179,7 @@ const kinds: readonly object[] = [
         upstreamStatus: 200,
       },
     ],
-    usage: { inputTokens: 22_000n, outputTokens: 3_100n },
+    usage: { inputTokens: 22_000, outputTokens: 3_100 },
   },
   {
     ...{
@@ -213,7 +212,7 @@ function made(index: number): RequestListing {
     request: {
       requestId: `019a${(index % 65_536).toString(16).padStart(4, '0')}-7c3e-7000-8000-${tail}`,
       tokenId: token?.tokenId ?? '',
-      receivedAt: timestampFromMs(started - 40_000 + index * 700),
+      receivedAtMs: started - 40_000 + index * 700,
       ...kind,
     },
   });
@@ -221,8 +220,7 @@ function made(index: number): RequestListing {
 
 /** Newest first. Ids below zero are older than the page. */
 const past = Array.from({ length: 400 }, (_, index) => made(400 - index)).map((listing, index) => {
-  if (listing.request?.receivedAt !== undefined)
-    listing.request.receivedAt = timestampFromMs(started - 1_000 - index * 2_300);
+  if (listing.request?.receivedAtMs !== undefined) listing.request.receivedAtMs = started - 1_000 - index * 2_300;
   return listing;
 });
 let ended = 400;
@@ -253,15 +251,15 @@ export const requestService: Partial<ServiceImpl<typeof RequestService>> = {
       estimated: usage.estimated,
       outcome: LedgerOutcome.COMPLETED,
     };
-    const endedMs = (request?.receivedAt ? timestampMs(request.receivedAt) : 0) + (request?.times?.ended ?? 0);
-    return { request: found[0], loggedAt: timestampFromMs(Math.round(endedMs) + 180), ...(recorded && { recorded }) };
+    const endedMs = (request?.receivedAtMs ? request.receivedAtMs : 0) + (request?.times?.ended ?? 0);
+    return { request: found[0], loggedAtMs: Math.round(endedMs) + 180, ...(recorded && { recorded }) };
   },
   async *watchRequests({ search, token }, { signal }) {
     yield {};
     while (!signal.aborted) {
       await new Promise((resolve) => setTimeout(resolve, 1_500));
       const fresh = [made(ended + 1), made(ended + 2)].map((listing) => {
-        if (listing.request !== undefined) listing.request.receivedAt = timestampFromMs(Date.now() - 500);
+        if (listing.request !== undefined) listing.request.receivedAtMs = Date.now() - 500;
         return listing;
       });
       ended += 2;
@@ -282,8 +280,8 @@ function runningOnes(): readonly RequestListing[] {
 
 function fits({ request, tokenLabel }: RequestListing, search: RequestSearch | undefined, token: string): boolean {
   if (request === undefined || search === undefined) return true;
-  const { status, filter, endpoint, model, accountId, requestId, since, until } = search;
-  const ms = request.receivedAt === undefined ? 0 : timestampMs(request.receivedAt);
+  const { status, filter, endpoint, model, accountId, requestId, sinceMs, untilMs } = search;
+  const ms = request.receivedAtMs;
   const wanted: Readonly<Record<RequestFilter, boolean>> = {
     [RequestFilter.UNSPECIFIED]: true,
     [RequestFilter.FAILED]: request.ending === RequestEnding.FAILED,
@@ -303,7 +301,7 @@ function fits({ request, tokenLabel }: RequestListing, search: RequestSearch | u
     (accountId === '' || request.attempts.some((attempt) => attempt.accountId === accountId)) &&
     request.requestId.startsWith(requestId) &&
     (token === '' || tokenLabel === token || request.tokenId.startsWith(token)) &&
-    (since === undefined || ms >= timestampMs(since)) &&
-    (until === undefined || ms < timestampMs(until))
+    (sinceMs === undefined || ms >= sinceMs) &&
+    (untilMs === undefined || ms < untilMs)
   );
 }

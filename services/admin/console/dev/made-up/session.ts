@@ -1,4 +1,3 @@
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect';
 import { type Operator, Role } from '@gateway/proto/admin/v1/operator_service_pb.js';
 import type { SessionService } from '@gateway/proto/admin/v1/session_service_pb.js';
@@ -35,9 +34,9 @@ const key = 'made-up-session';
 const known = ['gw_a_viewer', 'gw_a_operator', 'gw_a_admin', 'gw_s_ci', 'gw_p_dana'];
 
 function sessionOf(token: string) {
-  const ends = { csrfToken: 'made-up', expiresAt: timestampFromMs(Date.now() + 8 * 3_600_000) };
+  const ends = { csrfToken: 'made-up', expiresAtMs: Date.now() + 8 * 3_600_000 };
   if (token === 'gw_s_ci') {
-    const limits = { requestsPerMinute: 60, tokensPerDay: 2_000_000n };
+    const limits = { requestsPerMinute: 60, tokensPerDay: 2_000_000 };
     const value = { tokenId: '7d0c2f44-5b1e-4a53-9c3e-0f5c7a2b9e11', kind: TokenKind.SERVICE, label: 'ci', limits };
     return { ...ends, holder: { case: 'token' as const, value } };
   }

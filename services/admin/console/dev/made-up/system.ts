@@ -1,5 +1,4 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect';
 import {
   type OverviewPointSchema,
@@ -27,7 +26,7 @@ function overview(count: number): MessageInitShape<typeof OverviewSchema> {
   const now = Date.now();
   const last = Math.floor(now / stepMs) * stepMs;
   return {
-    at: timestampFromMs(now),
+    atMs: now,
     points: Array.from({ length: count }, (_, index) => point(last - (count - 1 - index) * stepMs)),
     attention: [
       {
@@ -56,7 +55,7 @@ function point(atMs: number): MessageInitShape<typeof OverviewPointSchema> {
   const bad = t % 60 < 4 ? 1 : 0;
   const requests = 182 + wave;
   return {
-    at: timestampFromMs(atMs),
+    atMs,
     requestsPerSecond: requests,
     errorsPerSecond: 0.2 + noise(t + 1) * 0.4 + bad * 9,
     refusalsPerSecond: 2.2 + noise(t + 2) * 1.4 + bad * 6,
@@ -74,7 +73,7 @@ function point(atMs: number): MessageInitShape<typeof OverviewPointSchema> {
       pool_exhausted: bad * 300 + 4,
       unauthorized: noise(t + 9) * 12,
     },
-    openStreams: BigInt(Math.round(requests * 6.4)),
+    openStreams: Math.round(requests * 6.4),
   };
 }
 
@@ -92,20 +91,20 @@ function replicas(): MessageInitShape<typeof ReplicaSchema>[] {
     service,
     address,
     version: '0.9.2',
-    startedAt: timestampFromMs(Date.now() - 93 * 3_600_000),
+    startedAtMs: Date.now() - 93 * 3_600_000,
     ready: true,
-    residentBytes: 214_000_000n,
+    residentBytes: 214_000_000,
     cpuShare: 0.12,
     ...more,
   });
   const edge = { outbox_waiting_events: 3, open_streams: 388, event_loop_delay_p99_seconds: 0.011 };
   return [
     replica('admin', '10.0.1.4:9090'),
-    replica('edge-router', '10.0.3.7:9090', { figures: edge, cpuShare: 0.61, residentBytes: 480_000_000n }),
+    replica('edge-router', '10.0.3.7:9090', { figures: edge, cpuShare: 0.61, residentBytes: 480_000_000 }),
     replica('edge-router', '10.0.3.8:9090', {
       figures: { ...edge, outbox_waiting_events: 1 },
       cpuShare: 0.58,
-      residentBytes: 471_000_000n,
+      residentBytes: 471_000_000,
     }),
     replica('edge-router', '10.0.3.9:9090', {
       figures: { ...edge, outbox_waiting_events: 18_420 },
@@ -118,8 +117,8 @@ function replicas(): MessageInitShape<typeof ReplicaSchema>[] {
     replica('limiter', '10.0.2.3:9090', {
       version: '',
       ready: false,
-      startedAt: undefined,
-      residentBytes: 0n,
+      startedAtMs: undefined,
+      residentBytes: 0,
       cpuShare: 0,
       problem: 'It did not answer within 2 s.',
     }),

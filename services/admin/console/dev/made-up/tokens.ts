@@ -1,5 +1,4 @@
 import { create } from '@bufbuild/protobuf';
-import { timestampFromMs, timestampNow } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect';
 import { type TokenListing, TokenListingSchema, type TokenService } from '@gateway/proto/admin/v1/token_service_pb.js';
 import { type Token, TokenKind, TokenSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
@@ -7,11 +6,11 @@ import { invalid } from './invalid.ts';
 
 const day = 86_400_000;
 const started = Date.now();
-const ago = (days: number) => timestampFromMs(started - days * day);
+const ago = (days: number) => started - days * day;
 
 function token(tokenId: string, label: string, init: object = {}): Token {
-  const limits = { requestsPerMinute: 60, tokensPerDay: 2_000_000n };
-  return create(TokenSchema, { tokenId, label, kind: TokenKind.SERVICE, limits, createdAt: ago(40), ...init });
+  const limits = { requestsPerMinute: 60, tokensPerDay: 2_000_000 };
+  return create(TokenSchema, { tokenId, label, kind: TokenKind.SERVICE, limits, createdAtMs: ago(40), ...init });
 }
 
 const named = [
@@ -20,21 +19,21 @@ const named = [
     groupId: 'platform',
   }),
   token('0b7fe1a2-88aa-4c0d-8f5a-1f8d6b2c7e22', 'support assistant', {
-    limits: { requestsPerMinute: 600, tokensPerDay: 40_000_000n },
-    expiresAt: ago(-4),
+    limits: { requestsPerMinute: 600, tokensPerDay: 40_000_000 },
+    expiresAtMs: ago(-4),
   }),
   token('c3a9d6e1-1f2b-4f6e-9a7d-55c1e0f3a933', 'Anna (personal)', { kind: TokenKind.PERSONAL, limits: {} }),
   token('e8b1f0c7-7a3d-4e2f-b6c4-9d0a2f1b4c44', 'nightly batch', {
-    limits: { tokensPerDay: 500_000n, concurrentRequests: 4 },
+    limits: { tokensPerDay: 500_000, concurrentRequests: 4 },
     groupId: 'platform',
     access: { models: ['gateway/snel', 'gpt-5.5*'], accountLabels: ['batch'] },
   }),
-  token('19f4a7d2-3c6b-4d8e-a1f0-6e2d9b8c7a55', 'data science notebooks', { expiresAt: ago(-90) }),
-  token('5ac3e9b8-6d1f-4b7a-8c2e-7f4a1d0b3e66', 'old partner', { revokedAt: ago(9) }),
+  token('19f4a7d2-3c6b-4d8e-a1f0-6e2d9b8c7a55', 'data science notebooks', { expiresAtMs: ago(-90) }),
+  token('5ac3e9b8-6d1f-4b7a-8c2e-7f4a1d0b3e66', 'old partner', { revokedAtMs: ago(9) }),
 ];
 const others = Array.from({ length: 70 }, (_, index) =>
   token(`f${String(index).padStart(7, '0')}-0000-4000-8000-000000000000`, `team ${index + 1}`, {
-    createdAt: ago(100 + index),
+    createdAtMs: ago(100 + index),
   }),
 );
 
@@ -48,9 +47,9 @@ export const tokens: Token[] = [...named, ...others];
 export const tokenService: Partial<ServiceImpl<typeof TokenService>> = {
   listTokens({ search, includeEnded, pageSize, pageToken, groupId: only, atLimit }) {
     const found = tokens.filter(
-      ({ tokenId, label, note, revokedAt, groupId }) =>
+      ({ tokenId, label, note, revokedAtMs, groupId }) =>
         (only === '' || groupId === only) &&
-        (includeEnded || revokedAt === undefined) &&
+        (includeEnded || revokedAtMs === undefined) &&
         (label.includes(search) || note.includes(search) || tokenId.startsWith(search)),
     );
     const from = Number(pageToken || 0);
@@ -62,19 +61,19 @@ export const tokenService: Partial<ServiceImpl<typeof TokenService>> = {
     };
   },
   getToken: ({ token: asked }) => ({ token: listing(tokenOf(asked)) }),
-  issueToken({ label, kind, limits, note, expiresAt, groupId, access }) {
+  issueToken({ label, kind, limits, note, expiresAtMs, groupId, access }) {
     if (label.trim() === '') throw invalid({ label: 'Give it a name of 1 to 100 characters.' });
     if (label === 'taken') throw invalid({ label: 'There is a token of that name. Choose another one.' });
     const issued = token(crypto.randomUUID(), label, {
-      ...{ kind, limits, note, expiresAt, groupId, access },
-      createdAt: timestampNow(),
+      ...{ kind, limits, note, expiresAtMs, groupId, access },
+      createdAtMs: Date.now(),
     });
-    const labelIsInUse = tokens.some((other) => other.label === label && other.revokedAt === undefined);
+    const labelIsInUse = tokens.some((other) => other.label === label && other.revokedAtMs === undefined);
     tokens.unshift(issued);
     return { token: issued, tokenText: madeUpText, labelIsInUse };
   },
   updateToken({ tokenId, expectedRevision, ...change }) {
-    const { label, limits, note, expiresAt, clearExpiry, groupId, access } = change;
+    const { label, limits, note, expiresAtMs, clearExpiry, groupId, access } = change;
     const changed = tokenOf(tokenId);
     changedByAnother(changed);
     checkRevision(changed, expectedRevision);
@@ -83,21 +82,21 @@ export const tokenService: Partial<ServiceImpl<typeof TokenService>> = {
     if (access !== undefined) changed.access = access;
     if (groupId !== undefined) changed.groupId = groupId;
     if (note !== undefined) changed.note = note;
-    if (expiresAt !== undefined || clearExpiry) changed.expiresAt = expiresAt;
-    changed.revision += 1n;
+    if (expiresAtMs !== undefined || clearExpiry) changed.expiresAtMs = expiresAtMs;
+    changed.revision += 1;
     return { token: changed };
   },
   rotateToken({ tokenId, expectedRevision, keepOldSeconds }) {
     const rotated = tokenOf(tokenId);
     changedByAnother(rotated);
     checkRevision(rotated, expectedRevision);
-    rotated.revision += 1n;
-    rotated.oldTextValidUntil = keepOldSeconds === 0 ? undefined : timestampFromMs(Date.now() + keepOldSeconds * 1_000);
+    rotated.revision += 1;
+    rotated.oldTextValidUntilMs = keepOldSeconds === 0 ? undefined : Date.now() + keepOldSeconds * 1_000;
     return { token: rotated, tokenText: madeUpText };
   },
   revokeToken({ tokenId }) {
     const revoked = tokenOf(tokenId);
-    revoked.revokedAt = timestampNow();
+    revoked.revokedAtMs = Date.now();
     return { token: revoked };
   },
 };
@@ -105,11 +104,11 @@ export const tokenService: Partial<ServiceImpl<typeof TokenService>> = {
 const contested = ['nightly batch', 'data science notebooks'];
 
 function changedByAnother(token: Token): void {
-  if (!contested.includes(token.label) || token.revision !== 0n) return;
-  Object.assign(token, { note: 'Moved to 03:00 by Bram', revision: 1n });
+  if (!contested.includes(token.label) || token.revision !== 0) return;
+  Object.assign(token, { note: 'Moved to 03:00 by Bram', revision: 1 });
 }
 
-function checkRevision({ revision }: Token, expected: bigint): void {
+function checkRevision({ revision }: Token, expected: number): void {
   if (revision === expected) return;
   throw new ConnectError(
     'The token was changed meanwhile. Review the current state before you change it.',
@@ -128,9 +127,9 @@ function tokenOf(asked: string): Token {
 function listing(each: Token): TokenListing {
   const seed = [...each.tokenId].reduce((sum, letter) => sum + letter.charCodeAt(0), 0);
   const tokensByDay = Array.from({ length: 14 }, (_, index) =>
-    each.revokedAt !== undefined && index > 4
-      ? 0n
-      : BigInt(Math.round((1 + Math.sin(seed + index)) * 40_000 * ((seed % 9) + (index % 3)))),
+    each.revokedAtMs !== undefined && index > 4
+      ? 0
+      : Math.round((1 + Math.sin(seed + index)) * 40_000 * ((seed % 9) + (index % 3))),
   );
   const [rpm, tpd] = [each.limits?.requestsPerMinute, each.limits?.tokensPerDay];
   const running = each.limits?.concurrentRequests;
@@ -142,13 +141,13 @@ function listing(each: Token): TokenListing {
     tokensByDay,
     limits: {
       ...(rpm !== undefined && {
-        requests: { limit: rpm, remaining: rpm - used, nextSlotAt: timestampFromMs(Date.now() + 9_000) },
+        requests: { limit: rpm, remaining: rpm - used, nextSlotAtMs: Date.now() + 9_000 },
       }),
       ...(tpd !== undefined && {
         tokens: {
           limit: tpd,
-          remaining: each.label === 'ci' ? 0n : (tpd * BigInt(seed % 100)) / 100n,
-          resetsAt: timestampFromMs(waitMs),
+          remaining: each.label === 'ci' ? 0 : ((tpd * seed) % 100) / 100,
+          resetsAtMs: waitMs,
         },
       }),
       ...(running !== undefined && { concurrency: { limit: running, running: Math.min(running, seed % 3) } }),

@@ -1,5 +1,4 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect';
 import { type UsageRow, UsageRowSchema, type UsageService } from '@gateway/proto/admin/v1/usage_service_pb.js';
 import { TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
@@ -13,14 +12,14 @@ import { tokens } from './tokens.ts';
 const models = ['gpt-5.5', 'gpt-5.5-mini', 'claude-sonnet-5', 'claude-opus-4-8', 'claude-haiku-4-5'];
 
 function totals(seed: number, share = 1) {
-  const of = (most: number, step: number) => BigInt(Math.round((1.2 + Math.sin(seed * step)) * most * share));
+  const of = (most: number, step: number) => Math.round((1.2 + Math.sin(seed * step)) * most * share);
   const inputTokens = of(4_000_000, 0.7);
   return {
     requests: of(2_400, 0.9),
     inputTokens,
-    cachedTokens: (inputTokens * 3n) / 5n,
-    cacheWrite5mTokens: inputTokens / 10n,
-    cacheWrite1hTokens: inputTokens / 50n,
+    cachedTokens: (inputTokens * 3) / 5,
+    cacheWrite5mTokens: inputTokens / 10,
+    cacheWrite1hTokens: inputTokens / 50,
     outputTokens: of(600_000, 1.1),
   };
 }
@@ -28,16 +27,16 @@ function totals(seed: number, share = 1) {
 function row(usage: object, seed: number, { compare, share = 1 }: { compare: boolean; share?: number }): UsageRow {
   const now = totals(seed, share);
   const before = totals(seed + 7, share * 0.8);
-  const costOf = (micros: bigint) => ({
+  const costOf = (micros: number) => ({
     micros,
-    unpricedTokens: seed % 5 === 0 ? 12_000n : 0n,
-    unpricedCalls: seed % 7 === 0 ? 3n : 0n,
-    computedAfterwardsMicros: seed % 7 === 0 ? micros / 4n : 0n,
+    unpricedTokens: seed % 5 === 0 ? 12_000 : 0,
+    unpricedCalls: seed % 7 === 0 ? 3 : 0,
+    computedAfterwardsMicros: seed % 7 === 0 ? micros / 4 : 0,
   });
   return create(UsageRowSchema, {
     usage: { ...usage, totals: now },
-    cost: costOf(now.inputTokens + now.outputTokens * 8n),
-    ...(compare && { before, costBefore: costOf(before.inputTokens + before.outputTokens * 8n) }),
+    cost: costOf(now.inputTokens + now.outputTokens * 8),
+    ...(compare && { before, costBefore: costOf(before.inputTokens + before.outputTokens * 8) }),
   });
 }
 
@@ -87,7 +86,7 @@ export const usageService: Partial<ServiceImpl<typeof UsageService>> = {
       firstDay: addDays(today, -29),
       lastDay: today,
     }).map((localDay) => row({ localDay }, Number(localDay.slice(8)), { compare: false, share: 0.1 }));
-    const since = timestampFromMs(Date.parse(`${today}T00:00:00+01:00`));
+    const since = Date.parse(`${today}T00:00:00+01:00`);
     const period = (share: number) => ({
       since,
       totals: totals(3, share),
@@ -100,14 +99,14 @@ export const usageService: Partial<ServiceImpl<typeof UsageService>> = {
         tokenId: '7d0c2f44-5b1e-4a53-9c3e-0f5c7a2b9e11',
         kind: TokenKind.SERVICE,
         label: 'ci',
-        limits: { requestsPerMinute: 60, tokensPerDay: 2_000_000n },
+        limits: { requestsPerMinute: 60, tokensPerDay: 2_000_000 },
       },
       limits: {
-        requests: { limit: 60, remaining: 0, nextSlotAt: timestampFromMs(Date.now() + 9_000) },
+        requests: { limit: 60, remaining: 0, nextSlotAtMs: Date.now() + 9_000 },
         tokens: {
-          limit: 2_000_000n,
-          remaining: 310_000n,
-          resetsAt: timestampFromMs(Date.parse(`${addDays(today, 1)}T00:00:00+01:00`)),
+          limit: 2_000_000,
+          remaining: 310_000,
+          resetsAtMs: Date.parse(`${addDays(today, 1)}T00:00:00+01:00`),
         },
       },
       today: period(0.1),
@@ -121,7 +120,7 @@ export const usageService: Partial<ServiceImpl<typeof UsageService>> = {
           pool: 'responses',
           outlook: QuotaOutlook.ENDS,
           window: '5h',
-          endsAt: timestampFromMs(Date.now() + 4_800_000),
+          endsAtMs: Date.now() + 4_800_000,
         },
         { pool: 'messages', outlook: QuotaOutlook.LASTS },
       ],

@@ -43,7 +43,7 @@ export function useLive<I extends DescMessage, O extends DescMessage, T>(
   const queries = useQueryClient();
   const [data, setData] = useState<T>();
   const [connection, setConnection] = useState<Connection>({ state: 'connecting' });
-  const question = JSON.stringify(input, (_key, value) => (typeof value === 'bigint' ? String(value) : value));
+  const question = JSON.stringify(input, (_key, value) => (typeof value === 'number' ? String(value) : value));
   const open = useEffectEvent((attempt: AbortController) => {
     const stream = openStream(transport, method, input, attempt.signal);
     return messagesOf(stream, silentAfterSeconds, attempt);

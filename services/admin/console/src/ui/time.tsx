@@ -1,15 +1,8 @@
-import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
 import { formatDuration } from '@gateway/presentation';
 import { type ReactNode, useSyncExternalStore } from 'react';
 
 /** The time zone of the local days of limits and usage. */
 const dayZone = 'Europe/Amsterdam';
-
-type Moment = Timestamp | number;
-
-export function msOf(moment: Moment): number {
-  return typeof moment === 'number' ? moment : timestampMs(moment);
-}
 
 const day = { day: 'numeric', month: 'short' } as const;
 const minute = { hour: '2-digit', minute: '2-digit' } as const;
@@ -30,8 +23,8 @@ const isoDay = new Intl.DateTimeFormat('en-CA', {
  * "14:03:22" today, "20 Nov, 14:03:22" this year, otherwise with the year; in the operator's own
  * zone.
  */
-export function formatMoment(moment: Moment): string {
-  const date = new Date(msOf(moment));
+export function formatMoment(atMs: number): string {
+  const date = new Date(atMs);
   const now = new Date();
   if (date.toDateString() === now.toDateString()) return clockTime.format(date);
   return (date.getFullYear() === now.getFullYear() ? dateTime : yearTime).format(date);
@@ -43,41 +36,41 @@ export function withLocalTimes(text: string): string {
 }
 
 /** "14:03", for axes. */
-export function formatClock(moment: Moment): string {
-  return minuteTime.format(msOf(moment));
+export function formatClock(atMs: number): string {
+  return minuteTime.format(atMs);
 }
 
 /** The same to the minute, for forecasts: "14:03", "20 Nov, 14:03". */
-function formatMinute(moment: Moment): string {
-  const date = new Date(msOf(moment));
+function formatMinute(atMs: number): string {
+  const date = new Date(atMs);
   return (date.toDateString() === new Date().toDateString() ? minuteTime : dayMinuteTime).format(date);
 }
 
 /** "2026-11-20": the local day in Europe/Amsterdam. */
-export function localDayOf(moment: Moment): string {
-  return isoDay.format(msOf(moment));
+export function localDayOf(atMs: number): string {
+  return isoDay.format(atMs);
 }
 
 /** A time in the operator's zone; its title is the exact time in UTC. */
-export function Time({ at, toMinute = false }: { readonly at: Moment | undefined; readonly toMinute?: boolean }) {
+export function Time({ at, toMinute = false }: { readonly at: number | undefined; readonly toMinute?: boolean }) {
   if (at === undefined) return <span className="faint">–</span>;
   return <Exact at={at}>{toMinute ? formatMinute(at) : formatMoment(at)}</Exact>;
 }
 
 /** A time at which a day of limits and usage begins or ends: "21 Nov, 00:00 Amsterdam". */
-export function DayTime({ at }: { readonly at: Moment }) {
-  return <Exact at={at}>{dayTime.format(msOf(at))} Amsterdam</Exact>;
+export function DayTime({ at }: { readonly at: number }) {
+  return <Exact at={at}>{dayTime.format(at)} Amsterdam</Exact>;
 }
 
 /** "4 min ago". Updates automatically. */
-export function Ago({ at }: { readonly at: Moment | undefined }) {
+export function Ago({ at }: { readonly at: number | undefined }) {
   const nowMs = useNowMs();
   if (at === undefined) return <span className="faint">never</span>;
-  return <Exact at={at}>{formatDuration((nowMs - msOf(at)) / 1000)} ago</Exact>;
+  return <Exact at={at}>{formatDuration((nowMs - at) / 1000)} ago</Exact>;
 }
 
-function Exact({ at, children }: { readonly at: Moment; readonly children: ReactNode }) {
-  const iso = new Date(msOf(at)).toISOString();
+function Exact({ at, children }: { readonly at: number; readonly children: ReactNode }) {
+  const iso = new Date(at).toISOString();
   return (
     <time dateTime={iso} title={iso}>
       {children}
@@ -86,8 +79,8 @@ function Exact({ at, children }: { readonly at: Moment; readonly children: React
 }
 
 /** "3 h 5 min", counting down to "now". */
-export function Countdown({ to }: { readonly to: Moment }) {
-  const seconds = (msOf(to) - useNowMs()) / 1000;
+export function Countdown({ to }: { readonly to: number }) {
+  const seconds = (to - useNowMs()) / 1000;
   return <span className="countdown">{seconds < 0.5 ? 'now' : formatDuration(seconds)}</span>;
 }
 

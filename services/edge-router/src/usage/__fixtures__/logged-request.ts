@@ -1,5 +1,4 @@
 import { create } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { AttemptReportSchema, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { type AcquireResponse, AcquireResponseSchema } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
@@ -53,8 +52,7 @@ export class LoggedRequest {
 
   /** The broker has no account left. */
   exhaust(retryAtMs?: number): this {
-    const retryAt = retryAtMs === undefined ? undefined : timestampFromMs(retryAtMs);
-    const value = retryAt === undefined ? {} : { retryAt };
+    const value = retryAtMs === undefined ? {} : { retryAtMs };
     this.entry.onAsking();
     this.entry.onAcquired(create(AcquireResponseSchema, { result: { case: 'exhausted', value } }));
     return this;

@@ -6,7 +6,7 @@ import { OutboxFile } from '../outbox-file.ts';
 import type { UsageSink } from '../send-batch.ts';
 
 export const usageEvent = (requestId: string, outcome = LedgerOutcome.COMPLETED): UsageRecorded =>
-  create(UsageRecordedSchema, { requestId, tokenId: 't', localDay: '2026-11-20', inputTokens: 3n, outcome });
+  create(UsageRecordedSchema, { requestId, tokenId: 't', localDay: '2026-11-20', inputTokens: 3, outcome });
 
 export type OutboxOptions = ConstructorParameters<typeof Outbox>[0];
 

@@ -63,7 +63,7 @@ interface Given {
 }
 
 function listing(name: string, { budgeted = true, without = [], unpricedModels = UnpricedModels.REFUSE }: Given = {}) {
-  const limits = budgeted ? { budget: { amountMicros: 1n } } : {};
+  const limits = budgeted ? { budget: { amountMicros: 1 } } : {};
   return create(GroupListingSchema, { group: { name, limits, unpricedModels }, modelsWithoutPrice: without });
 }
 

@@ -1,5 +1,4 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
 import { type AccountSchema, AccountState, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import {
@@ -11,12 +10,12 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { CommandLine } from '../../__fixtures__/command-line.ts';
 
 const nowMs = Date.parse('2026-11-21T12:00:00Z');
-const in_ = (hours: number) => timestampFromMs(nowMs + hours * 3_600_000);
+const in_ = (hours: number) => nowMs + hours * 3_600_000;
 
 const used = (usedFraction: number, resetHours: number, more: object = {}) => ({
   name: '5h',
   usedFraction,
-  resetsAt: in_(resetHours),
+  resetsAtMs: in_(resetHours),
   lengthSeconds: 18_000,
   ...more,
 });
@@ -61,7 +60,7 @@ async function printed(accounts: Accounts, asked: Asked = {}) {
 
 const endsIn = (hours: number, window = '5h', models = ''): Forecast => ({
   ...{ pool: 'responses', models, window },
-  ...{ outlook: QuotaOutlook.ENDS, endsAt: in_(hours) },
+  ...{ outlook: QuotaOutlook.ENDS, endsAtMs: in_(hours) },
 });
 
 const limited = {
@@ -69,7 +68,7 @@ const limited = {
   name: 'team-b',
   state: AccountState.COOLING,
   maxInFlight: 10,
-  cooldowns: [{ until: in_(1), reason: AttemptResult.RATE_LIMITED, givenByProvider: true }],
+  cooldowns: [{ untilMs: in_(1), reason: AttemptResult.RATE_LIMITED, givenByProvider: true }],
   windows: [used(1, 1)],
 };
 const busy = {
@@ -99,7 +98,7 @@ describe('gatewayctl pool status', () => {
 
   it('says when a pool is paused, why and until when, though its accounts are available', async () => {
     const { OVERLOADED, SERVER_ERROR } = AttemptResult;
-    const ofModel = { reason: OVERLOADED, wholePool: true, model: 'gpt-5.5', until: in_(1) };
+    const ofModel = { reason: OVERLOADED, wholePool: true, model: 'gpt-5.5', untilMs: in_(1) };
     const pauses = [ofModel, { reason: SERVER_ERROR }].map((pause) => ({ pool: 'responses', ...pause }));
     const { lines } = await printed([busy], { pauses });
     expect(lines.slice(0, 3)).toEqual([
@@ -110,7 +109,7 @@ describe('gatewayctl pool status', () => {
   });
 
   it('names the feature that an account is passed over for', async () => {
-    const cooldown = { feature: 'context-1m-*', reason: AttemptResult.FEATURE_UNAVAILABLE, until: in_(1) };
+    const cooldown = { feature: 'context-1m-*', reason: AttemptResult.FEATURE_UNAVAILABLE, untilMs: in_(1) };
     const { lines } = await printed([{ ...busy, cooldowns: [cooldown] }]);
     expect(lines.join('\n')).toContain(
       'cooling for context-1m-* until 2026-11-21 13:00:00 UTC after feature_unavailable',
@@ -187,7 +186,7 @@ describe('gatewayctl pool explain', () => {
       result: AttemptResult.UNAUTHORIZED,
       upstreamStatus: 401,
       inARow: 1,
-      at: timestampFromMs(nowMs),
+      atMs: nowMs,
     };
     const accounts = [{ account: { ...limited, lastError }, reason }];
     const line = new CommandLine((router) =>

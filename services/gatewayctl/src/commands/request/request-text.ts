@@ -1,4 +1,3 @@
-import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
 import { endingWords, rejectingLimitText } from '@gateway/presentation/request-endings';
 import {
   attemptResultText,
@@ -25,9 +24,9 @@ import { durationText, enumWord, timeText, withNamedZone } from '../../output/wo
 
 /**
  * A request for people: its facts, its way from account to account, and the reasons.
- * @param loggedAt when the ledger stored it. Undefined if unknown.
+ * @param loggedAtMs when the ledger stored it. Undefined if unknown.
  */
-export function requestText(request: RequestLogged, tokenLabel: string, loggedAt?: Timestamp): string {
+export function requestText(request: RequestLogged, tokenLabel: string, loggedAtMs?: number): string {
   const { attempts, noAccount } = request;
   const sentences = attempts.map((attempt, index) => {
     const skipped = skippedSentence(skippedTexts(attempt.skipped, attempts.slice(0, index)));
@@ -41,15 +40,15 @@ export function requestText(request: RequestLogged, tokenLabel: string, loggedAt
   if (verdict !== '') sentences.push(`${verdict}\n`);
   const table = attempts.length === 0 ? '' : new Table(attemptColumns).linesOf([...attempts.entries()]);
   const explained = withNamedZone(sentences.join(''));
-  return [headText(request, tokenLabel, loggedAt), table, explained].filter((part) => part !== '').join('\n');
+  return [headText(request, tokenLabel, loggedAtMs), table, explained].filter((part) => part !== '').join('\n');
 }
 
 /** The ledger's record of a request, which has less than the log had. */
 export function ledgerText(request: UsageRecorded): string {
-  const { requestId, admittedAt, tokenId, endpoint, provider, model, accountId, outcome, localDay } = request;
+  const { requestId, admittedAtMs, tokenId, endpoint, provider, model, accountId, outcome, localDay } = request;
   return factSheet({
     request: requestId,
-    admitted: `${timeText(admittedAt, 'unknown')} (counted to ${localDay})`,
+    admitted: `${timeText(admittedAtMs, 'unknown')} (counted to ${localDay})`,
     token: tokenId,
     endpoint,
     model: provider === '' ? 'no provider answered' : `${model} of ${provider}`,
@@ -83,29 +82,29 @@ export function afterText(ms: number | undefined, beginMs = 0): string {
   return ms === undefined ? '–' : durationText(ms - beginMs);
 }
 
-function headText(request: RequestLogged, tokenLabel: string, loggedAt: Timestamp | undefined): string {
-  const { requestId, clientRequestId, receivedAt, tokenId, endpoint, model, usage, costMicros } = request;
+function headText(request: RequestLogged, tokenLabel: string, loggedAtMs: number | undefined): string {
+  const { requestId, clientRequestId, receivedAtMs, tokenId, endpoint, model, usage, costMicros } = request;
   return factSheet({
     request: requestId,
     'client request id': clientRequestId,
-    received: timeText(receivedAt, 'unknown'),
+    received: timeText(receivedAtMs, 'unknown'),
     token: tokenLabel === '' ? tokenId : `${tokenLabel} (${tokenId})`,
     endpoint,
     model: model || noModelText(request),
     ended: endingCell(request),
     tokens: usage === undefined ? 'none recorded' : tokensText(usage),
     ...costFacts(costMicros, usage?.parts),
-    times: timesText(request, loggedAt),
+    times: timesText(request, loggedAtMs),
   });
 }
 
 /** What a request cost, and its parts if they were priced by themselves. */
-function costFacts(costMicros: bigint | undefined, parts: readonly UsagePart[] = []) {
-  const money = (micros: bigint) => (Number(micros) / 1_000_000).toFixed(6);
+function costFacts(costMicros: number | undefined, parts: readonly UsagePart[] = []) {
+  const money = (micros: number) => (micros / 1_000_000).toFixed(6);
   const unpriced = unpricedIn(parts);
   const without = [
-    ...(unpriced.tokens === 0n ? [] : [`${unpriced.tokens} tokens`]),
-    ...(unpriced.calls === 0n ? [] : [`${unpriced.calls} tool calls`]),
+    ...(unpriced.tokens === 0 ? [] : [`${unpriced.tokens} tokens`]),
+    ...(unpriced.calls === 0 ? [] : [`${unpriced.calls} tool calls`]),
   ].join(' and ');
   const cost = costMicros === undefined ? '' : `${money(costMicros)} in the currency of the prices`;
   return {
@@ -119,18 +118,17 @@ function tokensText(usage: Omit<NonNullable<RequestLogged['usage']>, `$${string}
   const { inputTokens, cachedTokens, outputTokens, reasoningTokens, estimated } = usage;
   const written = usage.cacheWrite5mTokens + usage.cacheWrite1hTokens;
   const parts = [
-    ...(cachedTokens === 0n ? [] : [`${cachedTokens} cached`]),
-    ...(written === 0n ? [] : [`${written} written to a cache`]),
+    ...(cachedTokens === 0 ? [] : [`${cachedTokens} cached`]),
+    ...(written === 0 ? [] : [`${written} written to a cache`]),
   ];
   const cached = parts.length === 0 ? '' : ` (${parts.join(', ')})`;
-  const reasoning = reasoningTokens === 0n ? '' : ` (${reasoningTokens} reasoning)`;
+  const reasoning = reasoningTokens === 0 ? '' : ` (${reasoningTokens} reasoning)`;
   return `${inputTokens} in${cached}, ${outputTokens} out${reasoning}${estimated ? ', estimated' : ''}`;
 }
 
-function timesText({ times, receivedAt }: RequestLogged, loggedAt: Timestamp | undefined): string {
+function timesText({ times, receivedAtMs }: RequestLogged, loggedAtMs: number | undefined): string {
   if (times === undefined) return '';
-  const ingested =
-    loggedAt && receivedAt && Math.max(times.ended ?? 0, timestampMs(loggedAt) - timestampMs(receivedAt));
+  const ingested = loggedAtMs && Math.max(times.ended ?? 0, loggedAtMs - receivedAtMs);
   const { admitted, bodyRead, waitedForRoom, firstAttempt, firstByte, ended } = times;
   const byName = {
     ...{ admitted, 'body read': bodyRead, 'first attempt': firstAttempt, 'first byte': firstByte, ended },

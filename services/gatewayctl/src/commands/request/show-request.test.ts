@@ -43,12 +43,12 @@ describe('gatewayctl request', () => {
   it('shows the parts of its cost, and what of it has no price', async () => {
     const request = movedRequest();
     const toolCalls = [
-      { tool: 'web_search', calls: 3n, costMicros: 30_000n },
-      { tool: 'web_fetch', calls: 2n },
+      { tool: 'web_search', calls: 3, costMicros: 30_000 },
+      { tool: 'web_fetch', calls: 2 },
     ];
     const parts = [
-      { inputTokens: 23_000n, outputTokens: 1_000n, costMicros: 70_000n, toolCalls },
-      { kind: 'compaction', model: 'm', speed: 'fast', inputTokens: 180_000n, outputTokens: 3_500n },
+      { inputTokens: 23_000, outputTokens: 1_000, costMicros: 70_000, toolCalls },
+      { kind: 'compaction', model: 'm', speed: 'fast', inputTokens: 180_000, outputTokens: 3_500 },
     ].map((part) => create(UsagePartSchema, part));
     if (request.usage !== undefined) request.usage.parts = parts;
     const text = await textOf(request);
@@ -62,13 +62,13 @@ describe('gatewayctl request', () => {
 
   it('says why there was no account', async () => {
     const failed = { ending: RequestEnding.FAILED, attempts: [], moved: false };
-    const retryAt = movedRequest().attempts[0]?.retryAt;
+    const retryAtMs = movedRequest().attempts[0]?.retryAtMs;
     const exhausted = await textOf(
       movedRequest({
         ...failed,
         status: 429,
         errorCode: 'pool_exhausted',
-        noAccount: { cause: NoAccountCause.EXHAUSTED, ...(retryAt === undefined ? {} : { retryAt }) },
+        noAccount: { cause: NoAccountCause.EXHAUSTED, ...(retryAtMs === undefined ? {} : { retryAtMs }) },
       }),
     );
     expect(exhausted).toContain('failed 429 pool_exhausted');
@@ -114,7 +114,7 @@ describe('gatewayctl request', () => {
     const { attempts } = movedRequest();
     const refusal = {
       limit: LimitName.REQUESTS_PER_MINUTE,
-      ...(attempts[0]?.retryAt && { retryAt: attempts[0].retryAt }),
+      ...(attempts[0]?.retryAtMs && { retryAtMs: attempts[0].retryAtMs }),
     };
     const refused = { ending: RequestEnding.REFUSED, status: 429, moved: false, attempts: [], refusal };
     expect(await textOf(movedRequest(refused))).toContain(
@@ -179,8 +179,8 @@ const recorded = create(UsageRecordedSchema, {
   tokenId: 'token-1',
   provider: 'provider_a',
   model: 'gpt-5.5',
-  inputTokens: 10n,
-  outputTokens: 5n,
+  inputTokens: 10,
+  outputTokens: 5,
   estimated: true,
   outcome: LedgerOutcome.ABORTED,
 });

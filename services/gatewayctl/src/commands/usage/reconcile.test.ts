@@ -15,8 +15,8 @@ const difference = {
   tokenId: 'b',
   provider: 'provider_a',
   model: 'gpt-5.5',
-  recorded: { inputTokens: 99n },
-  counted: { inputTokens: 10n },
+  recorded: { inputTokens: 99 },
+  counted: { inputTokens: 10 },
 };
 
 function commandLine(answerOf: (request: ReconcileDayRequest) => Answer) {
@@ -64,7 +64,7 @@ describe('gatewayctl usage reconcile', () => {
 
   it('prints counters of the limiter that were wrong, and exits 1 when they are wrong again soon after', async () => {
     let wrong = 1;
-    const counters = () => (wrong-- > 0 ? [{ tokenId: 't', counterTokens: 10n, ledgerTokens: 25n }] : []);
+    const counters = () => (wrong-- > 0 ? [{ tokenId: 't', counterTokens: 10, ledgerTokens: 25 }] : []);
     const { line, asked } = commandLine(() => ({ ledger: kept, counters: counters() }));
     const today = { from: '2026-11-20', to: '2026-11-20' };
     await reconcileUsage(line.connection, today, 1);

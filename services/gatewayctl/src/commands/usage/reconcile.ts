@@ -81,14 +81,14 @@ function dayText(day: LocalDay, { ledger, counters }: ReconcileDayResponse): str
 
 function differenceText({ tokenId, provider, model, accountId, groupId, ...sums }: SumDifference): string {
   const changes = Object.entries(compared).flatMap(([name, valueIn]) => {
-    const [was, is] = [valueIn(sums.recorded) ?? 0n, valueIn(sums.counted) ?? 0n];
+    const [was, is] = [valueIn(sums.recorded) ?? 0, valueIn(sums.counted) ?? 0];
     return was === is ? [] : [`${name} ${was} instead of ${is}`];
   });
   const part = accountId !== '' ? ` of account ${accountId}` : groupId !== '' ? ` of group ${groupId}` : '';
   return `token ${tokenId}, ${provider || '(no provider)'} ${model || '(no model)'}${part}: ${changes.join(', ')}`;
 }
 
-const compared: Readonly<Record<string, (totals: UsageTotals | undefined) => bigint | undefined>> = {
+const compared: Readonly<Record<string, (totals: UsageTotals | undefined) => number | undefined>> = {
   requests: (totals) => totals?.requests,
   input: (totals) => totals?.inputTokens,
   cached: (totals) => totals?.cachedTokens,

@@ -2,7 +2,7 @@ import { UsageService } from '@gateway/proto/admin/v1/usage_service_pb.js';
 import { describe, expect, it } from 'vitest';
 import { CommandLine } from '../../__fixtures__/command-line.ts';
 
-const letter = { deadLetterId: 'ab12', receivedAt: { seconds: 1_795_000_000n }, reason: 'localDay is not a day' };
+const letter = { deadLetterId: 'ab12', receivedAtMs: 1_795_000_000_000, reason: 'localDay is not a day' };
 
 function commandLine() {
   const asked: boolean[] = [];

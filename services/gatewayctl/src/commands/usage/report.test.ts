@@ -9,11 +9,11 @@ import { UsageGrouping } from '@gateway/proto/usage/v1/usage_operator_service_pb
 import { describe, expect, it } from 'vitest';
 import { CommandLine } from '../../__fixtures__/command-line.ts';
 
-const totals = (requests: bigint) => ({
+const totals = (requests: number) => ({
   requests,
-  inputTokens: requests * 10n,
-  cachedTokens: requests * 4n,
-  outputTokens: requests * 5n,
+  inputTokens: requests * 10,
+  cachedTokens: requests * 4,
+  outputTokens: requests * 5,
 });
 const november = ['--from', '2026-11-01', '--to', '2026-11-30'];
 
@@ -35,8 +35,8 @@ function commandLine(...pages: readonly MessageInitShape<typeof ReportUsageRespo
 describe('gatewayctl usage report', () => {
   it('prints a table with a total', async () => {
     const rows = [
-      { usage: { localDay: '2026-11-02', totals: totals(2n) } },
-      { usage: { localDay: '2026-11-03', totals: totals(1n) } },
+      { usage: { localDay: '2026-11-02', totals: totals(2) } },
+      { usage: { localDay: '2026-11-03', totals: totals(1) } },
     ];
     const { lines } = await commandLine({ rows }).line.run('usage', 'report', ...november);
     expect(lines.map((line) => line.split(/\s+/))).toEqual([
@@ -49,8 +49,8 @@ describe('gatewayctl usage report', () => {
 
   it('has costs if there are prices, and lists models without one', async () => {
     const rows = [
-      { usage: { model: 'm', provider: 'a', totals: totals(1n) }, cost: { micros: 1_500_000n } },
-      { usage: { model: 'n', provider: 'a', totals: totals(1n) }, cost: { unpricedTokens: 15n, unpricedCalls: 2n } },
+      { usage: { model: 'm', provider: 'a', totals: totals(1) }, cost: { micros: 1_500_000 } },
+      { usage: { model: 'n', provider: 'a', totals: totals(1) }, cost: { unpricedTokens: 15, unpricedCalls: 2 } },
     ];
     const { lines } = await commandLine({ rows, currency: 'EUR' }).line.run('usage', 'report', '--by', 'model');
     expect(lines[0]).toMatch(/^provider +model .* cost$/);
@@ -63,11 +63,11 @@ describe('gatewayctl usage report', () => {
   it('says how much of a cost was computed afterwards, and groups by group', async () => {
     const rows = [
       {
-        usage: { groupId: 'g1', totals: totals(1n) },
+        usage: { groupId: 'g1', totals: totals(1) },
         groupName: 'research',
-        cost: { micros: 1_500_000n, computedAfterwardsMicros: 500_000n },
+        cost: { micros: 1_500_000, computedAfterwardsMicros: 500_000 },
       },
-      { usage: { groupId: '', totals: totals(1n) }, cost: { micros: 1_000_000n } },
+      { usage: { groupId: '', totals: totals(1) }, cost: { micros: 1_000_000 } },
     ];
     const { line, asked } = commandLine({ rows, currency: 'EUR' });
     const { lines } = await line.run('usage', 'report', '--by', 'group', '--group', 'g1');
@@ -79,8 +79,8 @@ describe('gatewayctl usage report', () => {
 
   it('groups by two, with the total in the first column alone', async () => {
     const rows = [
-      { usage: { tokenId: 'id-a', accountId: 'pool/a', totals: totals(2n) }, tokenLabel: 'ci' },
-      { usage: { tokenId: 'id-a', totals: totals(1n) }, tokenLabel: 'ci' },
+      { usage: { tokenId: 'id-a', accountId: 'pool/a', totals: totals(2) }, tokenLabel: 'ci' },
+      { usage: { tokenId: 'id-a', totals: totals(1) }, tokenLabel: 'ci' },
     ];
     const { line, asked } = commandLine({ rows });
     const { lines } = await line.run('usage', 'report', '--by', 'token,account', ...november);
@@ -106,8 +106,8 @@ describe('gatewayctl usage report', () => {
 
   it('compares with the days before', async () => {
     const rows = [
-      { usage: { accountId: 'p/a', totals: totals(3n) }, before: totals(2n) },
-      { usage: { accountId: 'p/b', totals: totals(1n) } },
+      { usage: { accountId: 'p/a', totals: totals(3) }, before: totals(2) },
+      { usage: { accountId: 'p/b', totals: totals(1) } },
     ];
     const { line, asked } = commandLine({ rows });
     const { lines } = await line.run('usage', 'report', '--by', 'account', '--compare', '--since', '7d');
@@ -118,7 +118,7 @@ describe('gatewayctl usage report', () => {
   });
 
   it('prints nothing but rows for programs, with numbers as numbers', async () => {
-    const rows = [{ usage: { tokenId: 'b', totals: totals(1n) }, tokenLabel: 'ci' }];
+    const rows = [{ usage: { tokenId: 'b', totals: totals(1) }, tokenLabel: 'ci' }];
     const { line, asked } = commandLine({ rows });
     const { json, notes } = await line.run('usage', 'report', '--by', 'token', '--token', 'ci', '-o', 'json');
     expect(json()).toMatchObject([

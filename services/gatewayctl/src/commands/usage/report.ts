@@ -112,16 +112,16 @@ function addTo(total: UsageRow, row: UsageRow): void {
   }
 }
 
-function add<K extends string>(name: K, sum: Record<K, bigint> | undefined, part: Record<K, bigint> | undefined): void {
+function add<K extends string>(name: K, sum: Record<K, number> | undefined, part: Record<K, number> | undefined): void {
   if (sum !== undefined && part !== undefined) sum[name] += part[name];
 }
 
 function sumColumns(currency: string, compare: boolean): Columns<UsageRow> {
   return {
-    requests: ({ usage }) => Number(usage?.totals?.requests ?? 0n),
-    input: ({ usage }) => Number(usage?.totals?.inputTokens ?? 0n),
-    cached: { of: ({ usage }) => Number(usage?.totals?.cachedTokens ?? 0n), spare: true },
-    output: ({ usage }) => Number(usage?.totals?.outputTokens ?? 0n),
+    requests: ({ usage }) => usage?.totals?.requests ?? 0,
+    input: ({ usage }) => usage?.totals?.inputTokens ?? 0,
+    cached: { of: ({ usage }) => usage?.totals?.cachedTokens ?? 0, spare: true },
+    output: ({ usage }) => usage?.totals?.outputTokens ?? 0,
     tokens: ({ usage }) => tokensOf(usage?.totals),
     ...(compare && { before: ({ before }) => tokensOf(before), change: changeText }),
     ...(currency !== '' && { cost: ({ cost }) => costText(cost, currency) }),
@@ -130,7 +130,7 @@ function sumColumns(currency: string, compare: boolean): Columns<UsageRow> {
 }
 
 function tokensOf(totals: UsageRow['before']): number {
-  return Number((totals?.inputTokens ?? 0n) + (totals?.outputTokens ?? 0n));
+  return (totals?.inputTokens ?? 0) + (totals?.outputTokens ?? 0);
 }
 
 /** The change of tokens: "+20 %". */
@@ -144,14 +144,14 @@ function changeText({ usage, before }: UsageRow): string {
 function costText(cost: UsageRow['cost'], currency: string): string {
   if (cost === undefined) return '–';
   const afterwards = cost.computedAfterwardsMicros;
-  const note = afterwards === 0n ? '' : ` (${moneyText(afterwards, currency)} computed afterwards)`;
+  const note = afterwards === 0 ? '' : ` (${moneyText(afterwards, currency)} computed afterwards)`;
   const money = `${moneyText(cost.micros, currency)}${note}`;
   const unpriced = [
-    ...(cost.unpricedTokens === 0n ? [] : [`${cost.unpricedTokens} tokens`]),
-    ...(cost.unpricedCalls === 0n ? [] : [`${cost.unpricedCalls} tool calls`]),
+    ...(cost.unpricedTokens === 0 ? [] : [`${cost.unpricedTokens} tokens`]),
+    ...(cost.unpricedCalls === 0 ? [] : [`${cost.unpricedCalls} tool calls`]),
   ];
   if (unpriced.length === 0) return money;
   // Nothing that has a price: that is not free of charge.
-  const known = cost.micros === 0n ? '' : `${money} + `;
+  const known = cost.micros === 0 ? '' : `${money} + `;
   return `${known}${unpriced.join(' and ')} without a price`;
 }

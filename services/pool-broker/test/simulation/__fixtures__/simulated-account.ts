@@ -1,5 +1,4 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import {
   type AccountProblem,
   type AttemptReportSchema,
@@ -121,7 +120,7 @@ export class SimulatedAccount {
 
 function namedReset(form: LimitForm, resetMs: number, nowMs: number) {
   const retryAtMs = namedResetMs(form, resetMs, nowMs);
-  return { retryAt: timestampFromMs(retryAtMs), retryAfterMs: msUntil(retryAtMs, nowMs) };
+  return { retryAtMs, retryAfterMs: msUntil(retryAtMs, nowMs) };
 }
 
 /** A reset as precisely as a form can express it. Never too early, because providers round up. */
@@ -175,7 +174,7 @@ export class SimulatedWindow {
     return {
       name: `${this.#lengthMs / hourMs}h`,
       usedFraction: fresh ? 0 : this.#used / this.#capacity,
-      resetsAt: timestampFromMs(resetsAtMs),
+      resetsAtMs,
       resetsAfterMs: msUntil(resetsAtMs, nowMs),
       lengthSeconds: this.#lengthMs / 1_000,
     };

@@ -1,4 +1,3 @@
-import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { AttemptResult, type Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import type { PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { Client } from '@gateway/rpc';
@@ -62,8 +61,8 @@ export async function sendRequest(
   });
   if (result.case === 'lease') return attemptWith(world, request, { attempts, lease: result.value });
   const kind = result.case === 'exhausted' ? 'exhausted' : 'unavailable';
-  const retryAt = result.case === 'exhausted' ? result.value.retryAt : undefined;
-  const retryAtMs = retryAt && toRetryAfter(timestampMs(retryAt), time.nowMs);
+  const resetAtMs = result.case === 'exhausted' ? result.value.retryAtMs : undefined;
+  const retryAtMs = resetAtMs && toRetryAfter(resetAtMs, time.nowMs);
   observer.refused(request, { kind, retryAtMs, errors: attempts.filter(isError).length });
   if (retryAtMs === undefined || request.cameBack === true) return;
   time.at(retryAtMs, () => sendRequest(world, { ...request, cameBack: true }));

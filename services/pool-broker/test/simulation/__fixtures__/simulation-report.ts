@@ -1,5 +1,3 @@
-import { create } from '@bufbuild/protobuf';
-import { TimestampSchema, timestampMs } from '@bufbuild/protobuf/wkt';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import type { Report, SimulatedAccount } from './simulated-account.ts';
 import type { ClientRequest, Observer, Refusal } from './simulated-clients.ts';
@@ -77,7 +75,7 @@ export class SimulationReport implements Observer {
     this.mostContactsInCooldown = Math.max(this.mostContactsInCooldown, limit.contacts);
   }
 
-  answered(accountId: string, { result = AttemptResult.UNSPECIFIED, retryAt, problem }: Report): void {
+  answered(accountId: string, { result = AttemptResult.UNSPECIFIED, retryAtMs, problem }: Report): void {
     if (problem !== undefined && !this.outOfService.has(accountId)) {
       this.outOfService.add(accountId);
       this.takenOutOfService += 1;
@@ -89,8 +87,8 @@ export class SimulationReport implements Observer {
     if (result === AttemptResult.SUCCEEDED && resetAtMs !== undefined) {
       this.recoveriesMs.push(this.#time.nowMs - resetAtMs);
     }
-    if (result !== AttemptResult.RATE_LIMITED || retryAt === undefined) return;
-    this.#limits.set(accountId, { untilMs: timestampMs(create(TimestampSchema, retryAt)), contacts: 0 });
+    if (result !== AttemptResult.RATE_LIMITED || retryAtMs === undefined) return;
+    this.#limits.set(accountId, { untilMs: retryAtMs, contacts: 0 });
   }
 
   served(request: ClientRequest): void {

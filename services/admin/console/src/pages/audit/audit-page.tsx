@@ -1,4 +1,3 @@
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { useInfiniteQuery } from '@connectrpc/connect-query';
 import { changesBetween } from '@gateway/presentation';
 import { type AuditEntry, AuditOutcome, AuditService } from '@gateway/proto/admin/v1/audit_service_pb.js';
@@ -18,7 +17,7 @@ export function AuditPage() {
   const given = (name: string) => filters.get(name) ?? '';
   const entries = useInfiniteQuery(
     AuditService.method.listAudit,
-    { search: given('search'), since: momentOf(given('since')), until: momentOf(given('until')), pageToken: '' },
+    { search: given('search'), sinceMs: momentOf(given('since')), untilMs: momentOf(given('until')), pageToken: '' },
     {
       ...byPages,
       // Pages would shift if new rows came while they are read.
@@ -70,11 +69,11 @@ export function AuditPage() {
 /** The value of a date and time field, in the operator's zone. */
 function momentOf(text: string) {
   const ms = Date.parse(text);
-  return Number.isNaN(ms) ? undefined : timestampFromMs(ms);
+  return Number.isNaN(ms) ? undefined : ms;
 }
 
 const columns: readonly Column<AuditEntry>[] = [
-  { label: 'When', render: ({ at }) => <Time at={at} /> },
+  { label: 'When', render: ({ atMs }) => <Time at={atMs} /> },
   { label: 'Who', names: true, render: (entry) => <Actor entry={entry} /> },
   { label: 'Action', render: ({ action }) => <Action action={action} /> },
   { label: 'Subject', render: (entry) => <Subject entry={entry} /> },

@@ -39,7 +39,7 @@ export function ConfigurationPage() {
   );
 }
 
-function FilePanel({ file: { path, text, loadedAt, problems } }: { readonly file: GatewayFile }) {
+function FilePanel({ file: { path, text, loadedAtMs, problems } }: { readonly file: GatewayFile }) {
   if (path === '') {
     return (
       <Panel title="gateway.yaml">
@@ -54,7 +54,7 @@ function FilePanel({ file: { path, text, loadedAt, problems } }: { readonly file
       <div className="row">
         <code>{path}</code>
         <span className="faint">
-          in use since <Time at={loadedAt} />
+          in use since <Time at={loadedAtMs} />
         </span>
         {problems.length === 0 ? (
           <Status tone="good">matches the file on disk</Status>
@@ -80,7 +80,7 @@ interface CatalogProps {
 }
 
 function Catalog({ file: { classes, prices, specialPrices, currency }, modelsWithoutPrice }: CatalogProps) {
-  const price = (micros: bigint) => formatMoney(micros, currency);
+  const price = (micros: number) => formatMoney(micros, currency);
   const priceColumns: readonly Column<ModelPrice>[] = [
     { label: 'Model', names: true, render: ({ model }) => <code>{model}</code> },
     { label: 'Served', render: (given) => servedText(given) || 'by default' },

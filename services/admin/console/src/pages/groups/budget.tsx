@@ -2,7 +2,7 @@ import { formatMoney } from '@gateway/presentation';
 import type { GroupListing } from '@gateway/proto/admin/v1/group_service_pb.js';
 import type { Budget, BudgetStatus } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { Status } from '../../ui/status.tsx';
-import { DayTime, msOf, Time, useNowMs } from '../../ui/time.tsx';
+import { DayTime, Time, useNowMs } from '../../ui/time.tsx';
 import { Meter } from '../tokens/token-limits.tsx';
 import { perPeriod } from './group-draft.ts';
 
@@ -14,7 +14,7 @@ interface GroupBudgetProps {
 
 /** What a group has spent of its budget, and when that is used up. */
 export function GroupBudget({
-  listing: { group, limits, budgetEndsAt },
+  listing: { group, limits, budgetEndsAtMs },
   currency,
   detailed = false,
 }: GroupBudgetProps) {
@@ -27,9 +27,9 @@ export function GroupBudget({
     <BudgetMeter status={limits.budget} budget={budget} currency={currency} detailed={detailed}>
       {spentMicros >= amountMicros ? (
         <Status tone="bad">Budget spent</Status>
-      ) : budgetEndsAt !== undefined ? (
-        <Status tone={msOf(budgetEndsAt) - nowMs < dayMs ? 'bad' : 'warn'}>
-          Budget ends at <Time at={budgetEndsAt} toMinute />
+      ) : budgetEndsAtMs !== undefined ? (
+        <Status tone={budgetEndsAtMs - nowMs < dayMs ? 'bad' : 'warn'}>
+          Budget ends at <Time at={budgetEndsAtMs} toMinute />
         </Status>
       ) : (
         <Status tone="good">Lasts until the period ends</Status>
@@ -52,24 +52,24 @@ interface BudgetMeterProps {
 
 /** What a budget's period has cost so far. */
 export function BudgetMeter({ status, budget, currency, detailed = false, children }: BudgetMeterProps) {
-  const { amountMicros, spentMicros, reservedMicros, resetsAt } = status;
+  const { amountMicros, spentMicros, reservedMicros, resetsAtMs } = status;
   return (
     <div className="token-limits">
       <Meter
         what="Spent of the budget"
         unit={budget === undefined ? ' of the budget' : ` ${perPeriod(budget)}`}
-        used={Number(spentMicros)}
-        remaining={Math.max(0, Number(amountMicros - spentMicros))}
-        limit={Number(amountMicros)}
+        used={spentMicros}
+        remaining={Math.max(0, amountMicros - spentMicros)}
+        limit={amountMicros}
         format={(micros) => formatMoney(micros, currency)}
       >
-        {detailed && resetsAt !== undefined && (
+        {detailed && resetsAtMs !== undefined && (
           <>
-            renewed at <DayTime at={resetsAt} />
+            renewed at <DayTime at={resetsAtMs} />
           </>
         )}
       </Meter>
-      {detailed && reservedMicros > 0n && (
+      {detailed && reservedMicros > 0 && (
         <p className="faint small">{formatMoney(reservedMicros, currency)} reserved by running requests</p>
       )}
       {children !== undefined && <div>{children}</div>}

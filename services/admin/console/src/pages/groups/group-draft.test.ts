@@ -4,7 +4,7 @@ import { BudgetPeriod } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { describe, expect, it } from 'vitest';
 import { emptyGroup, groupDifferences, groupDraftOf, groupOf, groupUpdateOf } from './group-draft.ts';
 
-const budget = { amountMicros: 12_500_000n, period: BudgetPeriod.WEEK };
+const budget = { amountMicros: 12_500_000, period: BudgetPeriod.WEEK };
 const group = (init: object = {}) =>
   create(GroupSchema, {
     ...{ groupId: 'g', name: 'Team A', limits: { requestsPerMinute: 60, concurrentRequests: 5, budget } },
@@ -14,11 +14,11 @@ const group = (init: object = {}) =>
 
 describe('a group in its form', () => {
   it.each([
-    ['250', 250_000_000n, '250'],
-    ['12.5', 12_500_000n, '12.50'],
-    ['0.000001', 1n, '0.000001'],
-    ['0', 0n, '0'],
-    ['999999999.999999', 999_999_999_999_999n, '999999999.999999'],
+    ['250', 250_000_000, '250'],
+    ['12.5', 12_500_000, '12.50'],
+    ['0.000001', 1, '0.000001'],
+    ['0', 0, '0'],
+    ['999999999.999999', 999_999_999_999_999, '999999999.999999'],
   ])('has a budget of %s as an exact number of millionths', (typed, amountMicros, shown) => {
     const { limits } = groupOf({ ...emptyGroup, budget: typed, budgetPeriod: 'day' });
     expect(limits?.budget).toMatchObject({ amountMicros, period: BudgetPeriod.DAY });
@@ -33,7 +33,7 @@ describe('a group in its form', () => {
     const now = group({ limits: { requestsPerMinute: 90, budget } });
     const update = groupUpdateOf(group(), { ...groupDraftOf(group()), budget: '20' }, now);
     expect(update).toMatchObject({
-      limits: { requestsPerMinute: 90, budget: { amountMicros: 20_000_000n, period: BudgetPeriod.WEEK } },
+      limits: { requestsPerMinute: 90, budget: { amountMicros: 20_000_000, period: BudgetPeriod.WEEK } },
     });
     expect(update.limits).not.toHaveProperty('concurrentRequests');
     expect(update).not.toHaveProperty('access');

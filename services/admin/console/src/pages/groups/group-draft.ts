@@ -113,10 +113,10 @@ function periodName(budget: Pick<Budget, 'period'> | undefined): GroupDraft['bud
 function budgetOf({ budget, budgetPeriod }: GroupDraft) {
   if (budget === '') return undefined;
   const [whole = '', fraction = ''] = budget.split('.');
-  return { amountMicros: BigInt(whole + fraction.padEnd(6, '0')), period: periods[budgetPeriod] };
+  return { amountMicros: Number(whole + fraction.padEnd(6, '0')), period: periods[budgetPeriod] };
 }
 
-function amountText(micros: bigint): string {
+function amountText(micros: number): string {
   const digits = micros.toString().padStart(7, '0');
   const [whole, fraction] = [digits.slice(0, -6), digits.slice(-6)];
   if (fraction === '000000') return whole;

@@ -82,7 +82,7 @@ function Known({ listing, group, currency, error }: KnownProps) {
             </Fact>
             <AccessFacts access={group.access} />
             <Fact name="Created">
-              <Time at={group.createdAt} />
+              <Time at={group.createdAtMs} />
             </Fact>
             <Fact name="Note">{group.note || <span className="faint">None</span>}</Fact>
           </dl>
@@ -96,7 +96,7 @@ function Known({ listing, group, currency, error }: KnownProps) {
           ))}
         </Panel>
         <Panel title="Current limits">
-          <TokenLimits token={group} status={listing.limits} recordedToday={tokensByDay.at(-1) ?? 0n} detailed />
+          <TokenLimits token={group} status={listing.limits} recordedToday={tokensByDay.at(-1) ?? 0} detailed />
         </Panel>
         <Panel title="Tokens used" aside={<Link to="/usage?by=group">Usage by group</Link>} wide>
           <Chart

@@ -64,7 +64,7 @@ function columnsIn(currency: string): readonly Column<GroupListing>[] {
     {
       label: 'Current limits',
       render: ({ group, limits, tokensByDay }) =>
-        group && <TokenLimits token={group} status={limits} recordedToday={tokensByDay.at(-1) ?? 0n} />,
+        group && <TokenLimits token={group} status={limits} recordedToday={tokensByDay.at(-1) ?? 0} />,
     },
   ];
 }

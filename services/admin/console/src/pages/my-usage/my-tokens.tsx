@@ -76,8 +76,8 @@ function modelsOf({ chat, small, messages, responses }: NonNullable<ListMyTokens
 function columnsFor(open: (open: Open) => void, mayIssue: boolean): readonly Column<Token>[] {
   return [
     { label: 'Label', names: true, render: ({ label }) => label },
-    { label: 'Issued', render: ({ createdAt }) => <Time at={createdAt} /> },
-    { label: 'Expires', render: ({ expiresAt }) => <Time at={expiresAt} /> },
+    { label: 'Issued', render: ({ createdAtMs }) => <Time at={createdAtMs} /> },
+    { label: 'Expires', render: ({ expiresAtMs }) => <Time at={expiresAtMs} /> },
     {
       label: 'Actions',
       labelHidden: true,

@@ -43,10 +43,10 @@ function MyUsage(usage: GetMyUsageResponse) {
     <div className="panels">
       {token !== undefined && (
         <Panel title="Limits now" aside={token.kind === TokenKind.PERSONAL ? `${token.label}, personal` : token.label}>
-          <TokenLimits token={token} status={limits} recordedToday={BigInt(tokensOf(today?.totals))} detailed />
-          {token.expiresAt !== undefined && (
+          <TokenLimits token={token} status={limits} recordedToday={tokensOf(today?.totals)} detailed />
+          {token.expiresAtMs !== undefined && (
             <p>
-              Your token expires at <Time at={token.expiresAt} />.
+              Your token expires at <Time at={token.expiresAtMs} />.
             </p>
           )}
         </Panel>
@@ -67,7 +67,7 @@ function GroupPanel({ groupName, groupLimits, currency }: GetMyUsageResponse) {
     <Panel title="Limits of your group" aside={groupName}>
       {groupLimits === undefined && <p className="faint">None, or the limiter is unreachable.</p>}
       {groupLimits?.budget !== undefined && <BudgetMeter status={groupLimits.budget} currency={currency} detailed />}
-      {groupLimits !== undefined && <LimitMeters status={groupLimits} recordedToday={0n} detailed />}
+      {groupLimits !== undefined && <LimitMeters status={groupLimits} recordedToday={0} detailed />}
     </Panel>
   );
 }
@@ -115,9 +115,9 @@ function PeriodPanel({ title, period }: { readonly title: string; readonly perio
     <Panel
       title={title}
       aside={
-        period?.since !== undefined && (
+        period !== undefined && (
           <>
-            since <DayTime at={period.since} />
+            since <DayTime at={period.sinceMs} />
           </>
         )
       }

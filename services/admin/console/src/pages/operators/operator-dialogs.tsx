@@ -76,7 +76,7 @@ export function EditOperator({ operator, onClose }: OperatorProps) {
 }
 
 export function DisableOperator({ operator, onClose }: OperatorProps) {
-  const [disabling] = useState(operator.disabledAt === undefined);
+  const [disabling] = useState(operator.disabledAtMs === undefined);
   const { operatorId, name, revision } = operator;
   const update = useChange(OperatorService.method.updateOperator, {
     notice: () => (disabling ? `${name} is disabled.` : `${name} is enabled.`),
@@ -148,15 +148,15 @@ function RoleField({ role, onRole, problem }: RoleFieldProps) {
 /** The changes by another person: the current state of the operator. */
 function Conflict({ problem, operator }: { readonly problem: Problem | undefined; readonly operator: Operator }) {
   if (problem?.kind !== 'conflict') return null;
-  const { name, role, disabledAt } = operator;
+  const { name, role, disabledAtMs } = operator;
   return (
     <p>
       {name} now has the role {roleNames[role]} and{' '}
-      {disabledAt === undefined ? (
+      {disabledAtMs === undefined ? (
         'is active'
       ) : (
         <>
-          has been disabled since <Time at={disabledAt} />
+          has been disabled since <Time at={disabledAtMs} />
         </>
       )}
       . The audit log shows who made the change. Confirm again to apply yours anyway.

@@ -72,15 +72,15 @@ function columnsFor(ownId: string, open: (open: Open) => void): readonly Column<
     { label: 'Role', render: ({ role }) => roleNames[role] },
     {
       label: 'State',
-      render: ({ disabledAt }) =>
-        disabledAt === undefined ? <Status tone="good">Active</Status> : <Status tone="neutral">Disabled</Status>,
+      render: ({ disabledAtMs }) =>
+        disabledAtMs === undefined ? <Status tone="good">Active</Status> : <Status tone="neutral">Disabled</Status>,
     },
     {
       label: 'Sign-in method',
       render: ({ oidcSubject }) => (oidcSubject === '' ? 'Token' : <span title={oidcSubject}>OpenID Connect</span>),
     },
-    { label: 'Last seen', render: ({ lastSeenAt }) => <Ago at={lastSeenAt} /> },
-    { label: 'Created', render: ({ createdAt }) => <Time at={createdAt} /> },
+    { label: 'Last seen', render: ({ lastSeenAtMs }) => <Ago at={lastSeenAtMs} /> },
+    { label: 'Created', render: ({ createdAtMs }) => <Time at={createdAtMs} /> },
     {
       label: 'Actions',
       labelHidden: true,
@@ -91,7 +91,7 @@ function columnsFor(ownId: string, open: (open: Open) => void): readonly Column<
 }
 
 function Actions({
-  operator: { name, operatorId, oidcSubject, disabledAt },
+  operator: { name, operatorId, oidcSubject, disabledAtMs },
   open,
 }: {
   readonly operator: Operator;
@@ -106,7 +106,7 @@ function Actions({
     <span className="row end">
       {oidcSubject === '' && action('role', 'Change role')}
       {oidcSubject === '' && action('rotate', 'New token')}
-      {action('use', disabledAt === undefined ? 'Disable' : 'Enable')}
+      {action('use', disabledAtMs === undefined ? 'Disable' : 'Enable')}
     </span>
   );
 }

@@ -1,5 +1,4 @@
 import { create } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import {
   type OverviewPoint,
   OverviewPointSchema,
@@ -12,7 +11,7 @@ const start = Date.UTC(2026, 10, 20, 12);
 
 function point(second: number, requestsPerSecond: number, tokens: Record<string, number> = {}): OverviewPoint {
   return create(OverviewPointSchema, {
-    at: timestampFromMs(start + second * 1000),
+    atMs: start + second * 1000,
     requestsPerSecond,
     tokensPerMinuteByModel: tokens,
   });

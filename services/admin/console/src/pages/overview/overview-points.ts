@@ -1,4 +1,3 @@
-import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { formatCountOf } from '@gateway/presentation';
 import type { Attention, OverviewPoint, WatchOverviewResponse } from '@gateway/proto/admin/v1/system_service_pb.js';
 
@@ -11,15 +10,11 @@ const keptMs = 15 * 60_000;
 
 /** Appends new points, replaces changed ones, and drops points older than fifteen minutes. */
 export function joinOverview({ overview }: WatchOverviewResponse, before: OverviewState | undefined): OverviewState {
-  const byTime = new Map((before?.points ?? []).map((point) => [msOf(point), point]));
-  for (const point of overview?.points ?? []) byTime.set(msOf(point), point);
+  const byTime = new Map((before?.points ?? []).map((point) => [point.atMs, point]));
+  for (const point of overview?.points ?? []) byTime.set(point.atMs, point);
   const newestMs = Math.max(...byTime.keys());
   const points = [...byTime].filter(([ms]) => ms > newestMs - keptMs).toSorted(([one], [other]) => one - other);
   return { points: points.map(([, point]) => point), attention: overview?.attention ?? [] };
-}
-
-function msOf({ at }: OverviewPoint): number {
-  return at === undefined ? 0 : timestampMs(at);
 }
 
 /** The names with the largest peaks, the largest first. The rest is added up as "other". */

@@ -8,7 +8,7 @@ import { Panel } from '../../frame/page.tsx';
 import { Empty, Failure, Loading } from '../../ui/state.tsx';
 import { Status } from '../../ui/status.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import { Countdown, msOf, Time, useNowMs } from '../../ui/time.tsx';
+import { Countdown, Time, useNowMs } from '../../ui/time.tsx';
 import { standCounts } from '../pools/account-words.ts';
 import { PauseLine } from '../pools/pause-line.tsx';
 
@@ -69,8 +69,8 @@ const soonMs = 3_600_000;
 function Forecasts({ forecasts }: { readonly forecasts: readonly QuotaForecast[] }) {
   const nowMs = useNowMs();
   const [first] = forecasts
-    .flatMap(({ outlook, endsAt, window, models }) =>
-      outlook === QuotaOutlook.ENDS && endsAt !== undefined ? [{ endsMs: msOf(endsAt), window, models }] : [],
+    .flatMap(({ outlook, endsAtMs, window, models }) =>
+      outlook === QuotaOutlook.ENDS && endsAtMs !== undefined ? [{ endsMs: endsAtMs, window, models }] : [],
     )
     .toSorted((one, other) => one.endsMs - other.endsMs);
   if (first === undefined) {

@@ -4,7 +4,6 @@ import type { ReactNode } from 'react';
 import { Panel } from '../../frame/page.tsx';
 import { Chart, type Series } from '../../ui/chart.tsx';
 import { Empty } from '../../ui/state.tsx';
-import { msOf } from '../../ui/time.tsx';
 import { largestOf } from './overview-points.ts';
 
 /** The traffic of the edges: one panel for each of the signals that operators look at first. */
@@ -12,7 +11,7 @@ export function TrafficPanels({ points }: { readonly points: readonly OverviewPo
   const last = points.at(-1);
   if (last === undefined)
     return <Empty title="No metrics yet">An edge reports its first metrics within ten seconds of its start.</Empty>;
-  const times = points.map(({ at }) => (at === undefined ? 0 : msOf(at) / 1000));
+  const times = points.map(({ atMs }) => atMs / 1000);
   const line = (label: string, colour: Series['colour'], of: (point: OverviewPoint) => number | undefined): Series => ({
     label,
     colour,
@@ -68,7 +67,7 @@ export function TrafficPanels({ points }: { readonly points: readonly OverviewPo
           label="Open streams"
           times={times}
           format={formatCompact}
-          series={[line('streams', 'chart-3', (point) => Number(point.openStreams))]}
+          series={[line('streams', 'chart-3', (point) => point.openStreams)]}
         />
       </Signal>
     </div>

@@ -83,10 +83,10 @@ function columnsFor(open: ((open: Open) => void) | undefined): readonly Column<P
     },
     {
       label: 'State',
-      render: ({ disabledAt }) =>
-        disabledAt === undefined ? <Status tone="good">Enabled</Status> : <Status tone="neutral">Disabled</Status>,
+      render: ({ disabledAtMs }) =>
+        disabledAtMs === undefined ? <Status tone="good">Enabled</Status> : <Status tone="neutral">Disabled</Status>,
     },
-    { label: 'Last seen', render: ({ lastSeenAt }) => <Ago at={lastSeenAt} /> },
+    { label: 'Last seen', render: ({ lastSeenAtMs }) => <Ago at={lastSeenAtMs} /> },
     { label: 'Open sessions', render: ({ sessions }) => <Sessions sessions={sessions} /> },
     {
       label: 'Actions',
@@ -101,11 +101,11 @@ function Sessions({ sessions }: { readonly sessions: readonly Session[] }) {
   if (sessions.length === 0) return <span className="faint">None</span>;
   return (
     <ul className="plain">
-      {sessions.map(({ sessionId, tokenId, surface, client, address, lastUsedAt, expiresAt }) => (
+      {sessions.map(({ sessionId, tokenId, surface, client, address, lastUsedAtMs, expiresAtMs }) => (
         <li key={sessionId}>
           <Link to={`/tokens/${tokenId}`}>{client || surface || 'client'}</Link> from {address || 'an unknown address'}
           <div className="faint small">
-            used <Ago at={lastUsedAt} />, ends unused at <Time at={expiresAt} />
+            used <Ago at={lastUsedAtMs} />, ends unused at <Time at={expiresAtMs} />
           </div>
         </li>
       ))}
@@ -123,7 +123,7 @@ function Actions({ person, open }: { readonly person: Person; readonly open: (op
   return (
     <span className="row end">
       {person.sessions.length > 0 && action('end', 'End sessions')}
-      {action('use', person.disabledAt === undefined ? 'Disable' : 'Enable')}
+      {action('use', person.disabledAtMs === undefined ? 'Disable' : 'Enable')}
     </span>
   );
 }

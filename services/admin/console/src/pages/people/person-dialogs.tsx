@@ -33,9 +33,9 @@ export function EndSessions({ person: { personId, email, name, sessions }, onClo
   );
 }
 
-export function DisablePerson({ person: { personId, email, name, disabledAt }, onClose }: PersonProps) {
+export function DisablePerson({ person: { personId, email, name, disabledAtMs }, onClose }: PersonProps) {
   const named = email || name || personId;
-  const [disabling] = useState(disabledAt === undefined);
+  const [disabling] = useState(disabledAtMs === undefined);
   const change = useChange(PersonService.method.setPersonDisabled, {
     notice: () => (disabling ? `${named} is disabled.` : `${named} is enabled.`),
     onDone: onClose,

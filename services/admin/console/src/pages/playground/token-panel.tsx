@@ -1,4 +1,3 @@
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { useQuery } from '@connectrpc/connect-query';
 import { formatCount } from '@gateway/presentation';
 import { MyTokenService } from '@gateway/proto/admin/v1/my_token_service_pb.js';
@@ -75,7 +74,7 @@ function Held({ held: { text, issued }, onForget, problem }: HeldProps) {
         </p>
       ) : (
         <p>
-          {issued.label}, until <Time at={issued.expiresAt} />. It is revoked when you leave the page.
+          {issued.label}, until <Time at={issued.expiresAtMs} />. It is revoked when you leave the page.
         </p>
       )}
       {problem !== '' && <ProblemNote>{problem}</ProblemNote>}
@@ -116,7 +115,7 @@ function useIssue(onIssued: (token: Token | undefined, text: string) => void) {
     onIssued(token, tokenText);
   const ofGateway = useChange(TokenService.method.issueToken, { onDone });
   const own = useChange(MyTokenService.method.issueMyToken, { onDone });
-  const endOf = () => timestampFromMs(Date.now() + hourMs);
+  const endOf = () => Date.now() + hourMs;
   const label = `playground of ${name}`.slice(0, 100);
   if (isPerson) {
     const isAllowed = data?.rules?.mayIssue === true;
@@ -124,19 +123,19 @@ function useIssue(onIssued: (token: Token | undefined, text: string) => void) {
       ...own,
       isAllowed,
       terms: 'It is yours and valid for an hour: its usage counts as your usage.',
-      run: () => own.run({ label: 'playground', expiresAt: endOf() }),
+      run: () => own.run({ label: 'playground', expiresAtMs: endOf() }),
     };
   }
   return {
     ...ofGateway,
     isAllowed: may(Role.OPERATOR),
     terms: `It is valid for an hour, for 60 requests per minute and ${formatCount(limits.tokensPerDay)} tokens per day.`,
-    run: () => ofGateway.run({ kind: TokenKind.SERVICE, label, limits, expiresAt: endOf() }),
+    run: () => ofGateway.run({ kind: TokenKind.SERVICE, label, limits, expiresAtMs: endOf() }),
   };
 }
 
 const hourMs = 3_600_000;
-const limits = { requestsPerMinute: 60, tokensPerDay: 1_000_000n };
+const limits = { requestsPerMinute: 60, tokensPerDay: 1_000_000 };
 
 /** Revokes an issued token when the page is left, or uses another one. */
 function useRevocation(tokenId: string | undefined) {

@@ -42,7 +42,7 @@ function Trace({ requestId }: { readonly requestId: string }) {
   if (request === undefined) return <NoAnswer of={{ error, refetch }} what="the trace" notFound={notLogged} />;
   return (
     <div className="stack">
-      <RequestWaterfall request={request} loggedAt={data?.loggedAt} />
+      <RequestWaterfall request={request} loggedAtMs={data?.loggedAtMs} />
       <RequestDecisions request={request} />
     </div>
   );

@@ -1,5 +1,4 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import {
   AccountSchema,
   AccountState,
@@ -26,7 +25,7 @@ import {
 
 const { ACTIVE, DRAINING, DISABLED } = AccountUse;
 const nowMs = Date.parse('2026-11-22T12:00:00Z');
-const inHours = (hours: number) => timestampFromMs(nowMs + hours * 3_600_000);
+const inHours = (hours: number) => nowMs + hours * 3_600_000;
 const account = (init: MessageInitShape<typeof AccountSchema>) => create(AccountSchema, init);
 
 describe('the state of an account', () => {
@@ -112,7 +111,7 @@ describe('a cooldown', () => {
   });
 
   it('is over when its moment has passed', () => {
-    const cooldowns = [{ until: inHours(-1) }, { until: inHours(1), model: 'a' }, { model: 'b' }];
+    const cooldowns = [{ untilMs: inHours(-1) }, { until: inHours(1), model: 'a' }, { model: 'b' }];
     expect(runningCooldowns(account({ cooldowns }), nowMs).map(({ model }) => model)).toEqual(['a', 'b']);
   });
 });
@@ -122,15 +121,15 @@ describe('the forecast of a pool', () => {
     forecastOf(create(QuotaForecastSchema, init), nowMs);
 
   it('is a moment, or says why there is none', () => {
-    const ends = forecast({ outlook: QuotaOutlook.ENDS, endsAt: inHours(0.5), window: '5h' });
+    const ends = forecast({ outlook: QuotaOutlook.ENDS, endsAtMs: inHours(0.5), window: '5h' });
     expect(ends).toEqual({ kind: 'ends', window: '5h', atMs: nowMs + 1_800_000 });
     expect(forecastTone(ends, nowMs)).toBe('bad');
     expect(forecastTone({ ...ends, kind: 'ends', window: '5h', atMs: nowMs + 7_200_000 }, nowMs)).toBe('warn');
-    expect(forecast({ outlook: QuotaOutlook.ENDS, endsAt: inHours(0), window: '5h' })).toEqual({
+    expect(forecast({ outlook: QuotaOutlook.ENDS, endsAtMs: inHours(0), window: '5h' })).toEqual({
       kind: 'dry',
       window: '5h',
     });
-    expect(forecast({ outlook: QuotaOutlook.ENDS, endsAt: inHours(0) })).toEqual({ kind: 'none usable' });
+    expect(forecast({ outlook: QuotaOutlook.ENDS, endsAtMs: inHours(0) })).toEqual({ kind: 'none usable' });
     expect(forecast({ outlook: QuotaOutlook.LASTS })).toEqual({ kind: 'lasts' });
     expect(forecast({})).toEqual({ kind: 'unknown' });
   });

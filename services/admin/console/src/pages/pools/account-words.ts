@@ -10,7 +10,6 @@ import {
 } from '@gateway/proto/pool/v1/account_pb.js';
 import { type QuotaForecast, QuotaOutlook } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { Tone } from '../../ui/status.tsx';
-import { msOf } from '../../ui/time.tsx';
 
 export type CredentialKind = 'bearer' | 'apiKey' | 'oauth';
 
@@ -79,7 +78,7 @@ export const useWords: Readonly<Record<AccountUse, string>> = {
 
 /** Cooldowns that have not ended. */
 export function runningCooldowns({ cooldowns }: Pick<Account, 'cooldowns'>, nowMs: number): readonly Cooldown[] {
-  return cooldowns.filter(({ until }) => until === undefined || msOf(until) > nowMs);
+  return cooldowns.filter(({ untilMs = nowMs + 1 }) => untilMs > nowMs);
 }
 
 /**
@@ -142,12 +141,11 @@ export type Forecast =
   | { readonly kind: 'dry'; readonly window: string }
   | { readonly kind: 'ends'; readonly window: string; readonly atMs: number };
 
-export function forecastOf({ outlook, endsAt, window }: QuotaForecast, nowMs: number): Forecast {
+export function forecastOf({ outlook, endsAtMs, window }: QuotaForecast, nowMs: number): Forecast {
   if (outlook === QuotaOutlook.LASTS) return { kind: 'lasts' };
-  if (outlook !== QuotaOutlook.ENDS || endsAt === undefined) return { kind: 'unknown' };
+  if (outlook !== QuotaOutlook.ENDS || endsAtMs === undefined) return { kind: 'unknown' };
   if (window === '') return { kind: 'none usable' };
-  const atMs = msOf(endsAt);
-  return atMs <= nowMs ? { kind: 'dry', window } : { kind: 'ends', window, atMs };
+  return endsAtMs <= nowMs ? { kind: 'dry', window } : { kind: 'ends', window, atMs: endsAtMs };
 }
 
 const soonMs = 3_600_000;

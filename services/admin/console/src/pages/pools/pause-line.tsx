@@ -8,16 +8,16 @@ import { Countdown, Time } from '../../ui/time.tsx';
  * is overloaded."
  */
 export function PauseLine({ pause }: { readonly pause: PoolPause }) {
-  const { until, model } = pause;
+  const { untilMs, model } = pause;
   return (
     <>
       <Status tone={model === '' ? 'bad' : 'warn'}>Paused</Status>
       <span>
-        {until === undefined ? (
+        {untilMs === undefined ? (
           'Until one request succeeds'
         ) : (
           <>
-            Until <Time at={until} />, in <Countdown to={until} />
+            Until <Time at={untilMs} />, in <Countdown to={untilMs} />
           </>
         )}
         : {pauseReason(pause)}.

@@ -58,7 +58,7 @@ export function PoolPanel({ status }: { readonly status: PoolStatus }) {
             <Status tone="bad">Model list unavailable</Status> {pool.modelListFailure}
           </li>
         )}
-        {pool?.modelsReportedAt === undefined && (
+        {pool?.modelsReportedAtMs === undefined && (
           <li>
             <Status tone="warn">No model list</Status> The provider's model list has not been read yet. Until then, the
             configured models are routed.
@@ -139,10 +139,10 @@ function Stand({ account }: { readonly account: Account }) {
       {cooldowns.map((cooldown) => (
         <p key={`${cooldown.model} ${cooldown.feature} ${cooldown.reason}`} className="small">
           {cooldownText(cooldown)}
-          {cooldown.until !== undefined && (
+          {cooldown.untilMs !== undefined && (
             <>
               , {cooldown.givenByProvider ? '' : 'estimated: '}
-              available in <Countdown to={cooldown.until} />
+              available in <Countdown to={cooldown.untilMs} />
             </>
           )}
         </p>
@@ -155,11 +155,11 @@ function Stand({ account }: { readonly account: Account }) {
 }
 
 function LastError({ error }: { readonly error: AccountError }) {
-  const { inARow, at } = error;
+  const { inARow, atMs } = error;
   const counted = inARow > 1 ? `${inARow} errors in a row, last` : inARow === 1 ? 'Error' : 'Last error';
   return (
     <p className={inARow === 0 ? 'small faint' : 'small'}>
-      {counted} <Ago at={at} />: {accountErrorText(error)}
+      {counted} <Ago at={atMs} />: {accountErrorText(error)}
     </p>
   );
 }
@@ -174,7 +174,7 @@ function Quotas({ account: { windows, use } }: { readonly account: Account }) {
   return (
     <ul className="quotas">
       {windows.map((window) => {
-        const { name, models, usedFraction, resetsAt } = window;
+        const { name, models, usedFraction, resetsAtMs } = window;
         const atMs = use === AccountUse.ACTIVE ? usedUpAtMs(window, nowMs) : undefined;
         return (
           <li key={`${name} ${models}`}>
@@ -187,9 +187,9 @@ function Quotas({ account: { windows, use } }: { readonly account: Account }) {
               </span>
             ) : (
               <span className="faint">
-                {resetsAt !== undefined && (
+                {resetsAtMs !== undefined && (
                   <>
-                    resets in <Countdown to={resetsAt} />
+                    resets in <Countdown to={resetsAtMs} />
                   </>
                 )}
               </span>

@@ -1,11 +1,10 @@
 import { create } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { RequestListingSchema, WatchRequestsResponseSchema } from '@gateway/proto/admin/v1/request_service_pb.js';
 import { describe, expect, it } from 'vitest';
 import { listWith, mergeNewest } from './live-list.ts';
 
 const listing = (requestId: string, ms: number) =>
-  create(RequestListingSchema, { request: { requestId, receivedAt: timestampFromMs(ms) } });
+  create(RequestListingSchema, { request: { requestId, receivedAtMs: ms } });
 const message = (ids: readonly string[], leftOut = 0) =>
   create(WatchRequestsResponseSchema, { requests: ids.map((id) => listing(id, 0)), leftOut });
 const idsOf = (listings: readonly { request?: { requestId: string } | undefined }[]) =>

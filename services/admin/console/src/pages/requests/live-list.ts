@@ -1,5 +1,4 @@
 import type { RequestListing, WatchRequestsResponse } from '@gateway/proto/admin/v1/request_service_pb.js';
-import { msOf } from '../../ui/time.tsx';
 
 /** Requests that ended since the page was opened. */
 export interface LiveList {
@@ -37,5 +36,5 @@ export function mergeNewest(
 }
 
 function receivedMs({ request }: RequestListing): number {
-  return request?.receivedAt === undefined ? 0 : msOf(request.receivedAt);
+  return request?.receivedAtMs ?? 0;
 }

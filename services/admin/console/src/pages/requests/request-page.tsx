@@ -72,7 +72,7 @@ function MayRun({ requestId }: { readonly requestId: string }) {
   );
 }
 
-function Known({ answer: { request: listing, recorded, loggedAt } }: { readonly answer: GetRequestResponse }) {
+function Known({ answer: { request: listing, recorded, loggedAtMs } }: { readonly answer: GetRequestResponse }) {
   const request = listing?.request;
   return (
     <>
@@ -80,7 +80,7 @@ function Known({ answer: { request: listing, recorded, loggedAt } }: { readonly 
         <>
           <Summary request={request} tokenLabel={listing?.tokenLabel ?? ''} />
           <Panel title="Timeline" wide>
-            <RequestWaterfall request={request} loggedAt={loggedAt} />
+            <RequestWaterfall request={request} loggedAtMs={loggedAtMs} />
           </Panel>
           <Panel title="Routing decisions" wide>
             <RequestDecisions request={request} />
@@ -96,7 +96,7 @@ function Known({ answer: { request: listing, recorded, loggedAt } }: { readonly 
 }
 
 function Summary({ request, tokenLabel }: { readonly request: RequestLogged; readonly tokenLabel: string }) {
-  const { requestId, clientRequestId, receivedAt, tokenId, endpoint, model, errorCode, slow } = request;
+  const { requestId, clientRequestId, receivedAtMs, tokenId, endpoint, model, errorCode, slow } = request;
   const { tone, text } = endingOf(request);
   const verdict = verdictText(request, wording);
   return (
@@ -118,7 +118,7 @@ function Summary({ request, tokenLabel }: { readonly request: RequestLogged; rea
           </Fact>
         )}
         <Fact name="Received">
-          <Time at={receivedAt} />
+          <Time at={receivedAtMs} />
         </Fact>
         <Fact name="Token">
           <Link to={`/tokens/${tokenId}`}>{tokenLabel || tokenId}</Link>
@@ -188,13 +188,13 @@ function UsagePanel({
       <dl className="facts">
         <Fact name="Input">
           {formatCountOf(used.inputTokens, 'token')}
-          {used.cachedTokens > 0n && `, ${formatCount(used.cachedTokens)} cached`}
-          {used.cacheWrite5mTokens > 0n && `, ${formatCount(used.cacheWrite5mTokens)} written to a cache for 5 minutes`}
-          {used.cacheWrite1hTokens > 0n && `, ${formatCount(used.cacheWrite1hTokens)} written to a cache for an hour`}
+          {used.cachedTokens > 0 && `, ${formatCount(used.cachedTokens)} cached`}
+          {used.cacheWrite5mTokens > 0 && `, ${formatCount(used.cacheWrite5mTokens)} written to a cache for 5 minutes`}
+          {used.cacheWrite1hTokens > 0 && `, ${formatCount(used.cacheWrite1hTokens)} written to a cache for an hour`}
         </Fact>
         <Fact name="Output">
           {formatCountOf(used.outputTokens, 'token')}
-          {used.reasoningTokens > 0n && `, ${formatCount(used.reasoningTokens)} reasoning`}
+          {used.reasoningTokens > 0 && `, ${formatCount(used.reasoningTokens)} reasoning`}
         </Fact>
         {used.estimated && <Fact name="Counted">Estimated: the provider did not report complete usage.</Fact>}
         <Fact name="Cost">
@@ -206,8 +206,8 @@ function UsagePanel({
               {frozen === undefined && <span className="faint"> computed afterwards, at today's prices</span>}
             </>
           )}
-          {unpriced.tokens > 0n && `, ${formatCountOf(unpriced.tokens, 'token')} without a price`}
-          {unpriced.calls > 0n && `, ${formatCountOf(unpriced.calls, 'tool call')} without a price`}
+          {unpriced.tokens > 0 && `, ${formatCountOf(unpriced.tokens, 'token')} without a price`}
+          {unpriced.calls > 0 && `, ${formatCountOf(unpriced.calls, 'tool call')} without a price`}
         </Fact>
         {used.parts.length > 0 && (
           <Fact name="Parts">

@@ -1,5 +1,4 @@
 import { create } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { requestFilterName, requestFilters } from '@gateway/presentation';
 import {
   RequestFilter,
@@ -62,8 +61,8 @@ export function searchOf(filters: RequestFilters): RequestSearch {
     status: statusOf(status),
     filter: name === undefined ? RequestFilter.UNSPECIFIED : requestFilters[name],
     requestId: id.replace(/^chatcmpl-/, ''),
-    ...timeOf('since', since),
-    ...timeOf('until', until),
+    ...timeOf('sinceMs', since),
+    ...timeOf('untilMs', until),
   });
 }
 
@@ -88,7 +87,7 @@ function statusOf(text: string): number {
   return /^\d{3}$/.test(digits) ? Number(digits) : 0;
 }
 
-function timeOf<Name extends 'since' | 'until'>(name: Name, text: string) {
+function timeOf<Name extends 'sinceMs' | 'untilMs'>(name: Name, text: string) {
   const ms = Date.parse(text);
-  return Number.isNaN(ms) ? {} : { [name]: timestampFromMs(ms) };
+  return Number.isNaN(ms) ? {} : { [name]: ms };
 }

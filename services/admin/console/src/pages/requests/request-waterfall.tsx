@@ -1,18 +1,16 @@
-import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
-import { msOf } from '../../ui/time.tsx';
 import { durationText } from './request-words.ts';
 import { placeOf, type WaterfallBar, waterfallOf } from './waterfall.ts';
 
 interface WaterfallProps {
   readonly request: RequestLogged;
   /** When the ledger stored it. Undefined if unknown. */
-  readonly loggedAt: Timestamp | undefined;
+  readonly loggedAtMs: number | undefined;
 }
 
 /** A bar for each step, to scale, beside its figures. */
-export function RequestWaterfall({ request, loggedAt }: WaterfallProps) {
-  const { totalMs, bars } = waterfallOf(request, loggedAt && msOf(loggedAt));
+export function RequestWaterfall({ request, loggedAtMs }: WaterfallProps) {
+  const { totalMs, bars } = waterfallOf(request, loggedAtMs);
   if (bars.length === 0) return <p className="faint">The log has no timings for this request.</p>;
   const waited = request.times?.waitedForRoom ?? 0;
   return (

@@ -135,7 +135,7 @@ const columns: readonly Column<RequestListing>[] = [
     line: 'first',
     render: ({ request }) => (
       <Link className="nowrap" to={`/requests/${request?.requestId}`}>
-        <Time at={request?.receivedAt} />
+        <Time at={request?.receivedAtMs} />
       </Link>
     ),
   },

@@ -1,5 +1,4 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { describe, expect, it } from 'vitest';
@@ -40,7 +39,7 @@ describe('the waterfall of a request', () => {
 
   it('continues until the ledger stored it, for a quarter of its own time at most', () => {
     const request = create(RequestLoggedSchema, {
-      receivedAt: timestampFromMs(5_000),
+      receivedAtMs: 5_000,
       times: { admitted: 1, ended: 100 },
     });
     const ingestOf = (loggedAtMs: number) => {

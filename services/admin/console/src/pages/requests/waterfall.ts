@@ -1,4 +1,3 @@
-import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
 
@@ -24,7 +23,7 @@ export interface WaterfallBar {
  * @param loggedAtMs since 1970. Undefined if unknown.
  */
 export function waterfallOf(request: RequestLogged, loggedAtMs?: number): Waterfall {
-  const { times, attempts, noAccount, refusal, receivedAt } = request;
+  const { times, attempts, noAccount, refusal, receivedAtMs } = request;
   const known = attempts.flatMap(({ acquired, ended }) => [acquired, ended ?? 0]);
   const totalMs = times?.ended ?? Math.max(times?.bodyRead ?? 0, noAccount?.answered ?? 0, ...known);
   const admitted = times?.admitted ?? (refusal === undefined ? undefined : totalMs);
@@ -53,9 +52,9 @@ export function waterfallOf(request: RequestLogged, loggedAtMs?: number): Waterf
   if (worked !== undefined && noAccount === undefined && totalMs > worked) {
     bars.push({ label: 'Settle and finish', kind: 'settle', fromMs: worked, toMs: totalMs });
   }
-  if (loggedAtMs === undefined || receivedAt === undefined || times?.ended === undefined) return { totalMs, bars };
+  if (loggedAtMs === undefined || receivedAtMs === undefined || times?.ended === undefined) return { totalMs, bars };
   // The times come from two clocks: an ingest that seems to precede the end happened at once.
-  const toMs = Math.max(totalMs, loggedAtMs - timestampMs(receivedAt));
+  const toMs = Math.max(totalMs, loggedAtMs - receivedAtMs);
   bars.push({ label: 'Ingest', kind: 'ingest', fromMs: totalMs, toMs });
   return { totalMs: Math.min(toMs, totalMs * (1 + mostOfIngest)), bars };
 }

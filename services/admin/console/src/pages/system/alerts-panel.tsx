@@ -27,7 +27,7 @@ export function AlertsPanel() {
 }
 
 const columns: readonly Column<Alert>[] = [
-  { label: 'When', render: ({ at }) => <Ago at={at} /> },
+  { label: 'When', render: ({ atMs }) => <Ago at={atMs} /> },
   { label: 'Warning', names: true, render: ({ text }) => text },
   { label: 'Receiver', render: ({ receiver }) => receiver },
   {

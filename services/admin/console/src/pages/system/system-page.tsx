@@ -59,8 +59,8 @@ const columns: readonly Column<Replica>[] = [
   { label: 'Version', render: ({ version }) => version || <span className="faint">Unknown</span> },
   {
     label: 'Started',
-    render: ({ startedAt }) =>
-      startedAt === undefined ? <span className="faint">Unknown</span> : <Ago at={startedAt} />,
+    render: ({ startedAtMs }) =>
+      startedAtMs === undefined ? <span className="faint">Unknown</span> : <Ago at={startedAtMs} />,
   },
   {
     label: 'CPU',
@@ -70,7 +70,7 @@ const columns: readonly Column<Replica>[] = [
   {
     label: 'Memory',
     align: 'end',
-    render: ({ residentBytes }) => (residentBytes === 0n ? '–' : formatBytes(residentBytes)),
+    render: ({ residentBytes }) => (residentBytes === 0 ? '–' : formatBytes(residentBytes)),
   },
   { label: 'Details', render: ({ figures }) => <Figures figures={figures} /> },
 ];

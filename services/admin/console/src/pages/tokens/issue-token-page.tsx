@@ -31,7 +31,7 @@ export function IssueTokenPage() {
     const kind = draft.kind === 'personal' ? TokenKind.PERSONAL : TokenKind.SERVICE;
     const { label, groupId, note } = draft;
     const terms = { limits: tokenLimitsOf(draft), access: accessOf(draft) };
-    run({ kind, label, groupId, note, ...terms, expiresAt: expiryOf(draft) });
+    run({ kind, label, groupId, note, ...terms, expiresAtMs: expiryOf(draft) });
   };
   return (
     <Page title="Issue token" about={<Link to="/tokens">All tokens</Link>}>

@@ -46,7 +46,7 @@ export function limitsOf(
 ): Limits {
   return create(LimitsSchema, {
     requestsPerMinute: requestsPerMinute === '' ? undefined : Number(requestsPerMinute),
-    tokensPerDay: tokensPerDay === '' ? undefined : BigInt(tokensPerDay),
+    tokensPerDay: tokensPerDay === '' ? undefined : Number(tokensPerDay),
     concurrentRequests: concurrentRequests === '' ? undefined : Number(concurrentRequests),
     budget,
   });
@@ -96,6 +96,6 @@ export function changedFields<T>(
   });
 }
 
-export function limitText(limit: number | bigint | undefined): string {
+export function limitText(limit: number | undefined): string {
   return limit === undefined ? 'unlimited' : formatCount(limit);
 }

@@ -1,9 +1,8 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { UpdateTokenRequestSchema } from '@gateway/proto/admin/v1/token_service_pb.js';
 import { type Token, TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { type Limits, LimitsSchema } from '@gateway/proto/limiter/v1/limit_pb.js';
-import { formatMoment, msOf } from '../../ui/time.tsx';
+import { formatMoment } from '../../ui/time.tsx';
 import {
   accessOf,
   changedFields,
@@ -24,11 +23,11 @@ export interface TokenDraft extends TermsDraft {
   readonly groupId: string;
   readonly note: string;
   /** "2026-12-31T23:59" in the operator's zone. */
-  readonly expiresAt: string;
+  readonly expiresAtMs: string;
 }
 
 /** Names of these fields in the problems of a request. */
-export const tokenFieldNames = ['kind', 'label', ...termsFieldNames, 'groupId', 'note', 'expiresAt'];
+export const tokenFieldNames = ['kind', 'label', ...termsFieldNames, 'groupId', 'note', 'expiresAtMs'];
 
 export const emptyToken: TokenDraft = {
   kind: 'service',
@@ -38,17 +37,17 @@ export const emptyToken: TokenDraft = {
   requestsPerMinute: '60',
   tokensPerDay: '1000000',
   note: '',
-  expiresAt: '',
+  expiresAtMs: '',
 };
 
-export function draftOf({ kind, label, groupId, limits, access, note, expiresAt }: Token): TokenDraft {
+export function draftOf({ kind, label, groupId, limits, access, note, expiresAtMs }: Token): TokenDraft {
   return {
     kind: kind === TokenKind.PERSONAL ? 'personal' : 'service',
     label,
     groupId,
     ...termsDraftOf({ ...(limits && { limits }), ...(access && { access }) }),
     note,
-    expiresAt: expiresAt === undefined ? '' : localText(msOf(expiresAt)),
+    expiresAtMs: expiresAtMs === undefined ? '' : localText(expiresAtMs),
   };
 }
 
@@ -57,8 +56,8 @@ export function tokenLimitsOf(draft: TokenDraft, budget?: Limits['budget']): Lim
   return draft.kind === 'personal' ? create(LimitsSchema) : limitsOf(draft, budget);
 }
 
-export function expiryOf({ expiresAt }: TokenDraft) {
-  return expiresAt === '' ? undefined : timestampFromMs(new Date(expiresAt).getTime());
+export function expiryOf({ expiresAtMs }: TokenDraft) {
+  return expiresAtMs === '' ? undefined : new Date(expiresAtMs).getTime();
 }
 
 /**
@@ -82,7 +81,7 @@ export function updateOf(
     }),
     ...(edited('models', 'accountLabels') && { access: accessOf(merged) }),
     ...(edited('note') && { note: draft.note }),
-    ...(edited('expiresAt') && (draft.expiresAt === '' ? { clearExpiry: true } : { expiresAt: expiryOf(draft) })),
+    ...(edited('expiresAtMs') && (draft.expiresAtMs === '' ? { clearExpiry: true } : { expiresAtMs: expiryOf(draft) })),
   };
 }
 
@@ -96,8 +95,8 @@ export function differences(seen: Token, now: Token, nameOf = (groupId: string) 
     ['Group', ({ groupId }) => (groupId === '' ? 'none' : nameOf(groupId))],
     ...termsRows,
     ['Note', ({ note }) => note || 'none'],
-    ['Expires', ({ expiresAt }) => (expiresAt === undefined ? 'never' : formatMoment(expiresAt))],
-    ['Revoked', ({ revokedAt }) => (revokedAt === undefined ? 'no' : 'yes')],
+    ['Expires', ({ expiresAtMs }) => (expiresAtMs === undefined ? 'never' : formatMoment(expiresAtMs))],
+    ['Revoked', ({ revokedAtMs }) => (revokedAtMs === undefined ? 'no' : 'yes')],
   ]);
 }
 

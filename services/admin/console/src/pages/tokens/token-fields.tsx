@@ -38,7 +38,7 @@ export function TokenFields({ draft, onDraft, problem, isNew }: TokenFieldsProps
         label="Expires"
         hint="In your time zone. Empty: never."
         type="datetime-local"
-        {...field('expiresAt')}
+        {...field('expiresAtMs')}
       />
       <TextAreaField label="Note" hint="Visible to operators only." maxLength={1000} {...field('note')} />
     </>

@@ -11,7 +11,7 @@ interface TokenLimitsProps {
   /** Undefined if the limiter could not be asked. */
   readonly status: LimitStatus | undefined;
   /** The tokens used today, by the ledger. */
-  readonly recordedToday: bigint;
+  readonly recordedToday: number;
   /** Also shows when the limit has room again. */
   readonly detailed?: boolean;
 }
@@ -42,9 +42,9 @@ export function LimitMeters({ status, recordedToday, detailed = false }: LimitMe
           used={requests.limit - requests.remaining}
           limit={requests.limit}
         >
-          {detailed && requests.remaining === 0 && requests.nextSlotAt !== undefined && (
+          {detailed && requests.remaining === 0 && requests.nextSlotAtMs !== undefined && (
             <>
-              next slot in <Countdown to={requests.nextSlotAt} />
+              next slot in <Countdown to={requests.nextSlotAtMs} />
             </>
           )}
         </Meter>
@@ -53,13 +53,13 @@ export function LimitMeters({ status, recordedToday, detailed = false }: LimitMe
         <Meter
           what="Tokens used today"
           unit=" tokens today"
-          remaining={Number(tokens.remaining)}
-          used={Number(usedToday(tokens, recordedToday))}
-          limit={Number(tokens.limit)}
+          remaining={tokens.remaining}
+          used={usedToday(tokens, recordedToday)}
+          limit={tokens.limit}
         >
-          {detailed && tokens.resetsAt !== undefined && (
+          {detailed && tokens.resetsAtMs !== undefined && (
             <>
-              resets at <DayTime at={tokens.resetsAt} />
+              resets at <DayTime at={tokens.resetsAtMs} />
             </>
           )}
         </Meter>

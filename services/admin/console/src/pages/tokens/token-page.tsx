@@ -100,14 +100,14 @@ function Known({ listing, token, error }: KnownProps) {
             </Fact>
             <AccessFacts access={token.access} />
             <Fact name="Issued">
-              <Time at={token.createdAt} />
+              <Time at={token.createdAtMs} />
             </Fact>
-            <Fact name={token.revokedAt === undefined ? 'Expires' : 'Revoked'}>
+            <Fact name={token.revokedAtMs === undefined ? 'Expires' : 'Revoked'}>
               {at === undefined ? 'Never' : <Time at={at} />}
             </Fact>
-            {token.oldTextValidUntil !== undefined && (
+            {token.oldTextValidUntilMs !== undefined && (
               <Fact name="Old secret">
-                Valid until <Time at={token.oldTextValidUntil} />
+                Valid until <Time at={token.oldTextValidUntilMs} />
               </Fact>
             )}
             <Fact name="Note">{token.note || <span className="faint">None</span>}</Fact>
@@ -117,12 +117,7 @@ function Known({ listing, token, error }: KnownProps) {
           title="Current limits"
           aside={`Requests per minute: ${limitText(token.limits?.requestsPerMinute)} · tokens per day: ${limitText(token.limits?.tokensPerDay)}`}
         >
-          <TokenLimits
-            token={token}
-            status={listing.limits}
-            recordedToday={listing.tokensByDay.at(-1) ?? 0n}
-            detailed
-          />
+          <TokenLimits token={token} status={listing.limits} recordedToday={listing.tokensByDay.at(-1) ?? 0} detailed />
         </Panel>
         <Panel
           title="Tokens used"

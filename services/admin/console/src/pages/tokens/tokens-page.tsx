@@ -123,9 +123,9 @@ export const tokenColumns = ({ withGroup }: { readonly withGroup: boolean }): re
               <Time at={at} />
             </div>
           )}
-          {token.oldTextValidUntil !== undefined && (
+          {token.oldTextValidUntilMs !== undefined && (
             <div className="faint small">
-              Old secret valid until <Time at={token.oldTextValidUntil} />
+              Old secret valid until <Time at={token.oldTextValidUntilMs} />
             </div>
           )}
         </>
@@ -135,13 +135,13 @@ export const tokenColumns = ({ withGroup }: { readonly withGroup: boolean }): re
   {
     label: 'Current limits',
     render: ({ token, limits, tokensByDay }) =>
-      token && <TokenLimits token={token} status={limits} recordedToday={tokensByDay.at(-1) ?? 0n} />,
+      token && <TokenLimits token={token} status={limits} recordedToday={tokensByDay.at(-1) ?? 0} />,
   },
   {
     label: 'Last 14 days',
     render: ({ tokensByDay }) => {
-      const total = tokensByDay.reduce((sum, tokens) => sum + tokens, 0n);
-      if (total === 0n) return <span className="faint">None</span>;
+      const total = tokensByDay.reduce((sum, tokens) => sum + tokens, 0);
+      if (total === 0) return <span className="faint">None</span>;
       return (
         <span className="row">
           <Sparkline
@@ -157,7 +157,7 @@ export const tokenColumns = ({ withGroup }: { readonly withGroup: boolean }): re
     label: 'Issued',
     render: ({ token }) => (
       <span className="nowrap">
-        <Time at={token?.createdAt} />
+        <Time at={token?.createdAtMs} />
       </span>
     ),
   },

@@ -9,8 +9,8 @@ describe('measures of usage', () => {
   it('have no money without prices', () => {
     expect(Object.keys(measuresOf(''))).toEqual(['tokens', 'requests']);
     const { usage, cost } = row({
-      usage: { totals: { inputTokens: 10n, outputTokens: 5n } },
-      cost: { micros: 1_250_000n },
+      usage: { totals: { inputTokens: 10, outputTokens: 5 } },
+      cost: { micros: 1_250_000 },
     });
     const { tokens, money } = measuresOf('EUR');
     expect(tokens?.of(usage?.totals, cost)).toBe(15);
@@ -20,11 +20,11 @@ describe('measures of usage', () => {
   it('add up, for the period and for the one before', () => {
     const rows = [
       row({
-        usage: { totals: { requests: 2n, inputTokens: 7n, cacheWrite5mTokens: 1n, cacheWrite1hTokens: 2n } },
-        cost: { micros: 5n, unpricedTokens: 3n, computedAfterwardsMicros: 4n },
-        before: { requests: 1n },
+        usage: { totals: { requests: 2, inputTokens: 7, cacheWrite5mTokens: 1, cacheWrite1hTokens: 2 } },
+        cost: { micros: 5, unpricedTokens: 3, computedAfterwardsMicros: 4 },
+        before: { requests: 1 },
       }),
-      row({ usage: { totals: { requests: 1n, outputTokens: 4n } }, cost: { micros: 6n } }),
+      row({ usage: { totals: { requests: 1, outputTokens: 4 } }, cost: { micros: 6 } }),
     ];
     expect(sumOf(rows)).toEqual({
       requests: 3,

@@ -19,21 +19,21 @@ export function measuresOf(currency: string): Readonly<Partial<Record<MeasureNam
   const money = (value: number) => formatMoney(value, currency);
   return {
     tokens: { label: 'Tokens', of: (totals) => tokensOf(totals), ...counts },
-    requests: { label: 'Requests', of: (totals) => Number(totals?.requests ?? 0), ...counts },
+    requests: { label: 'Requests', of: (totals) => totals?.requests ?? 0, ...counts },
     ...(currency === ''
       ? {}
-      : { money: { label: 'Cost', of: (_totals, cost) => Number(cost?.micros ?? 0), format: money, short: money } }),
+      : { money: { label: 'Cost', of: (_totals, cost) => cost?.micros ?? 0, format: money, short: money } }),
   };
 }
 
 /** Input and output together, as the day budget counts them. */
 export function tokensOf(totals: UsageTotals | undefined): number {
-  return totals === undefined ? 0 : Number(totals.inputTokens + totals.outputTokens);
+  return totals === undefined ? 0 : totals.inputTokens + totals.outputTokens;
 }
 
 /** Input that was written to a provider's cache, for any time. */
-export function cacheWritesOf(totals: UsageTotals | undefined): bigint {
-  return totals === undefined ? 0n : totals.cacheWrite5mTokens + totals.cacheWrite1hTokens;
+export function cacheWritesOf(totals: UsageTotals | undefined): number {
+  return totals === undefined ? 0 : totals.cacheWrite5mTokens + totals.cacheWrite1hTokens;
 }
 
 /** A cost, or that nothing of it has a price, which is not the same as free of charge. */
@@ -68,8 +68,8 @@ export function sumOf(rows: readonly UsageRow[], when: 'now' | 'before' = 'now')
   const picked = rows.map(({ usage, cost, before, costBefore }) =>
     when === 'now' ? { totals: usage?.totals, cost } : { totals: before, cost: costBefore },
   );
-  const add = (pick: (each: (typeof picked)[number]) => bigint | undefined) =>
-    Number(picked.reduce((sum, each) => sum + (pick(each) ?? 0n), 0n));
+  const add = (pick: (each: (typeof picked)[number]) => number | undefined) =>
+    picked.reduce((sum, each) => sum + (pick(each) ?? 0), 0);
   return {
     requests: add(({ totals }) => totals?.requests),
     inputTokens: add(({ totals }) => totals?.inputTokens),

@@ -1,5 +1,4 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { notFound } from '@gateway/admin/rpc/problems';
 import { type ListRequestsRequest, RequestService } from '@gateway/proto/admin/v1/request_service_pb.js';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
@@ -17,7 +16,7 @@ export function commandLineOver(logs: readonly RequestLogged[], recorded?: Usage
       getRequest: ({ requestId }) => {
         const request = listings.find((each) => `chatcmpl-${each.request.requestId}`.includes(requestId));
         if (request === undefined && recorded === undefined) throw notFound(`request ${requestId}`);
-        const logged = request && { request, loggedAt: timestampFromMs(Date.parse('2026-11-21T09:00:02.4Z')) };
+        const logged = request && { request, loggedAtMs: Date.parse('2026-11-21T09:00:02.4Z') };
         return { ...logged, ...(recorded === undefined ? {} : { recorded }) };
       },
       listRequests: (request) => {
@@ -43,7 +42,7 @@ type TraceFields = Extract<MessageInitShape<typeof RequestLoggedSchema>, { reado
 export function movedRequest(more: TraceFields = {}): RequestLogged {
   return create(RequestLoggedSchema, {
     requestId: movedId,
-    receivedAt: timestampFromMs(Date.parse('2026-11-21T09:00:00Z')),
+    receivedAtMs: Date.parse('2026-11-21T09:00:00Z'),
     tokenId: 'token-1',
     endpoint: '/v1/chat/completions',
     model: 'gateway/sterk',
@@ -51,10 +50,10 @@ export function movedRequest(more: TraceFields = {}): RequestLogged {
     status: 200,
     moved: true,
     usage: {
-      ...{ inputTokens: 1_200n, cachedTokens: 1_000n, cacheWrite5mTokens: 40n, cacheWrite1hTokens: 60n },
-      outputTokens: 80n,
+      ...{ inputTokens: 1_200, cachedTokens: 1_000, cacheWrite5mTokens: 40, cacheWrite1hTokens: 60 },
+      outputTokens: 80,
     },
-    costMicros: 1_250_000n,
+    costMicros: 1_250_000,
     times: { admitted: 0.5, bodyRead: 1, firstAttempt: 2, firstByte: 340, ended: 2_100 },
     attempts: [
       {
@@ -67,7 +66,7 @@ export function movedRequest(more: TraceFields = {}): RequestLogged {
         ended: 122,
         result: AttemptResult.RATE_LIMITED,
         upstreamStatus: 429,
-        retryAt: timestampFromMs(Date.parse('2026-11-21T11:00:00Z')),
+        retryAtMs: Date.parse('2026-11-21T11:00:00Z'),
       },
       {
         accountId: 'responses/team-b',
