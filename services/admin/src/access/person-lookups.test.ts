@@ -189,7 +189,7 @@ describe('a person who has signed in from a client', () => {
     withTokens(0);
     world.time.advanceMs(15 * minuteMs);
     await world.lookedUp();
-    expect(await world.stored()).toHaveLength(1);
+    await expect.poll(world.stored).toMatchObject([{ due_at_ms: world.time.nowMs + 1_000 }]);
     await world.database.deleteFrom('operator_sessions').execute();
     world.time.advanceMs(1_000);
     await expect.poll(world.stored).toEqual([]);
@@ -262,6 +262,10 @@ describe('a provider that replaces each refresh token, and whose answer', () => 
       await expect
         .poll(world.stored, { timeout: roomMs(15_000) })
         .not.toMatchObject([{ refresh_token: before?.refresh_token }]);
+      // The lookup has ended, and the next one is a second away.
+      await expect
+        .poll(world.stored, { timeout: roomMs(15_000) })
+        .toMatchObject([{ due_at_ms: world.time.nowMs + 1_000 }]);
     }
     expect(await world.stored()).toMatchObject([{ person_id: 'dana', asked_at_ms: null }]);
     expect(world.ended).toEqual([]);
