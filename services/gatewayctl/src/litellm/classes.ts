@@ -100,7 +100,7 @@ function aliasesOf(
         target.leave(`The model ${group} is not taken as a model of its own.`);
         return [];
       }
-      if (alias.includes('${') || groups.has(alias)) {
+      if (alias.trim() === '' || alias.includes('${') || groups.has(alias)) {
         target.leave('A model of the list has the same name, or the name can not be written.');
         return [];
       }
