@@ -89,7 +89,7 @@ function placeOf(pageToken: string): Place {
 function toEntry(row: Selectable<AuditLogTable>, subjectLabel = ''): MessageInitShape<typeof AuditEntrySchema> {
   const { audit_id: auditId, actor, address, action, subject } = row;
   const entry = { auditId, actor, address, action, subject, subjectLabel, outcome: outcomes[row.outcome] };
-  const atMs = isMoment(row.at_ms) ? row.at_ms : 0;
+  const atMs = isMoment(row.at_ms) ? row.at_ms : undefined;
   try {
     const { before, after, reason } = details.parse(JSON.parse(row.details));
     return { ...entry, atMs, before: jsonOf(before), after: jsonOf(after), reason };

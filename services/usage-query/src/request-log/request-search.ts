@@ -41,8 +41,10 @@ export function readSearch(search: RequestSearch | undefined): Search {
     throw new GatewayError('invalid_request', 'filter is unknown.');
   }
   const tokenIds = new Set(search?.tokenIds);
-  const sinceMs = search?.sinceMs;
-  const untilMs = search?.untilMs;
+  const { sinceMs, untilMs } = search ?? {};
+  if (![sinceMs, untilMs].every((atMs = 0) => Number.isSafeInteger(atMs))) {
+    throw new GatewayError('invalid_request', 'since_ms and until_ms are whole milliseconds.');
+  }
   const lastStatus = status === 400 || status === 500 ? status + 99 : status;
   const idLength = sql.lit(idPrefix.length);
   const criteria: readonly (Criterion | false | undefined)[] = [

@@ -20,9 +20,11 @@ export declare type AuditEntry = Message<"gateway.admin.v1.AuditEntry"> & {
   auditId: string;
 
   /**
-   * @generated from field: double at_ms = 2;
+   * Absent: it can't be read.
+   *
+   * @generated from field: optional double at_ms = 2;
    */
-  atMs: number;
+  atMs?: number | undefined;
 
   /**
    * The operator's name; "gatewayctl" for changes on the machine itself; empty when sign-in failed.
