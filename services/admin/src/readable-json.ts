@@ -1,6 +1,6 @@
 import { type DescMessage, type JsonObject, type JsonValue, type MessageShape, toJson } from '@bufbuild/protobuf';
 
-/** A message as the audit log and files have it: times are ISO 8601, without the unit in their names. */
+/** A message as the audit log and files have it: times are ISO 8601, under names without a unit. */
 export function readableJson<S extends DescMessage>(schema: S, message: MessageShape<S>): JsonObject {
   return readableObject(toJson(schema, message) as JsonObject);
 }
