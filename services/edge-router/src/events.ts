@@ -1,17 +1,25 @@
 import type { GatewayError } from '@gateway/errors';
-import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
-import { RequestEnding } from '@gateway/proto/usage/v1/request_log_pb.js';
+import { type Lease, ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
+import { RequestEnding, type RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
 import type { Logger, Metrics } from '@gateway/telemetry';
 import { cacheTime } from '@gateway/time';
 import { LRUCache } from 'lru-cache';
 import type { BodyMemory } from './body/body-memory.ts';
-import type { RequestLogEntry } from './usage/request-log.ts';
 import { failureOf, isPlainSuccess, toLogFields } from './usage/request-log.ts';
 
 export type RequestEvents = ReturnType<typeof createEvents>;
 
 export type EventLog = Pick<Logger, 'isLevelEnabled'> &
   Readonly<Record<'debug' | 'info' | 'warn' | 'error', (fields: object, message: string) => void>>;
+
+/** What is counted of a request. */
+interface CountedRequest {
+  readonly logged: RequestLogged;
+  /** The lease of its latest attempt. */
+  readonly lease: Lease | undefined;
+  /** When the first content of a streamed answer was sent. */
+  readonly firstTokenMs: number | undefined;
+}
 
 /** The operation of a model request, by its name in the convention if there is one. */
 export type GenAiOperation = 'chat' | 'count_tokens';
@@ -34,24 +42,24 @@ export function createEvents({ logger, metrics }: { readonly logger: EventLog; r
   return {
     requestStarted: (method: string) => counted.activeRequests.inc({ http_request_method: method }),
     /** Called once for each started request. `operation` undefined: it uses no model. */
-    requestEnded(method: string, operation: GenAiOperation | undefined, entry: RequestLogEntry): void {
-      const { message } = entry;
-      const { endpoint, status, errorCode, times } = message;
+    requestEnded(method: string, operation: GenAiOperation | undefined, request: CountedRequest): void {
+      const { logged } = request;
+      const { endpoint, status, errorCode, times } = logged;
       // Anyone can send any number of requests without a valid token.
-      const level = message.tokenId === '' || isPlainSuccess(message) ? 'debug' : 'info';
-      if (logger.isLevelEnabled(level)) logger[level](toLogFields(message), 'request finished');
+      const level = logged.tokenId === '' || isPlainSuccess(logged) ? 'debug' : 'info';
+      if (logger.isLevelEnabled(level)) logger[level](toLogFields(logged), 'request finished');
       const seconds = (times?.ended ?? 0) / 1_000;
-      const failure = failureOf(message);
+      const failure = failureOf(logged);
       const ofHttp = { http_request_method: method, http_route: endpoint, http_response_status_code: status };
       counted.activeRequests.dec({ http_request_method: method });
       counted.requestDurations.observe({ ...ofHttp, error_type: status >= 499 ? failure : '' }, seconds);
       // A provider's own refusal, passed on unchanged.
       const isPassedOn = errorCode === '' && status >= 400 && status !== 499;
       if (isPassedOn) counted.refusals.inc({ code: 'upstream_rejected', limit: 'none' });
-      if (operation === undefined || message.model === '') return;
-      const labels = { gen_ai_operation_name: operation, ...models.of(entry) };
+      if (operation === undefined || logged.model === '') return;
+      const labels = { gen_ai_operation_name: operation, ...models.of(request) };
       counted.modelDurations.observe({ ...labels, error_type: failure }, seconds);
-      const perToken = secondsPerToken(entry);
+      const perToken = secondsPerToken(request);
       if (perToken !== undefined) counted.outputTokens.observe(labels, perToken);
     },
     /** A request gets an error instead of an answer. */
@@ -62,10 +70,10 @@ export function createEvents({ logger, metrics }: { readonly logger: EventLog; r
     },
     failedOver: (reason: string) => counted.failovers.inc({ reason }),
     /** The first content of a streamed answer is sent. */
-    streamBegan(entry: RequestLogEntry): void {
+    streamBegan(request: CountedRequest): void {
       counted.openStreams.inc();
-      const labels = { gen_ai_operation_name: 'chat', ...models.of(entry) };
-      counted.firstTokens.observe(labels, (entry.firstTokenMs ?? 0) / 1_000);
+      const labels = { gen_ai_operation_name: 'chat', ...models.of(request) };
+      counted.firstTokens.observe(labels, (request.firstTokenMs ?? 0) / 1_000);
     },
     streamEnded: () => counted.openStreams.dec(),
     clientStalled: () => counted.stalledClients.inc(),
@@ -197,14 +205,14 @@ class ModelLabels {
    */
   readonly #lastOf = new Map<string, ReturnType<typeof labelsOf>>();
 
-  of({ lease, message }: RequestLogEntry) {
-    const last = this.#lastOf.get(message.model);
+  of({ lease, logged }: CountedRequest) {
+    const last = this.#lastOf.get(logged.model);
     if (lease === undefined) return last ?? unknownModel;
     const provider = providerNames[lease.format];
     if (lease.modelUnlisted) return labelsOf(provider, unknownModel.gen_ai_request_model);
     if (last?.gen_ai_request_model === lease.model && last.gen_ai_provider_name === provider) return last;
     const labels = labelsOf(provider, lease.model);
-    this.#lastOf.set(message.model, labels);
+    this.#lastOf.set(logged.model, labels);
     return labels;
   }
 }
@@ -223,8 +231,8 @@ const providerNames: Readonly<Record<ProviderFormat, string>> = {
 };
 
 /** Undefined when it can't be computed: no stream, an early end, no count, or a single token. */
-function secondsPerToken({ message, firstTokenMs }: RequestLogEntry): number | undefined {
-  const { ending, usage, times } = message;
+function secondsPerToken({ logged, firstTokenMs }: CountedRequest): number | undefined {
+  const { ending, usage, times } = logged;
   if (firstTokenMs === undefined || ending !== RequestEnding.COMPLETED || times?.ended === undefined) return undefined;
   if (usage === undefined || usage.estimated || usage.outputTokens < 2) return undefined;
   return (times.ended - firstTokenMs) / 1_000 / (usage.outputTokens - 1);

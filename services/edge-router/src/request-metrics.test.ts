@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf';
+import { UsageSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { AttemptResult, LeaseSchema, ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import { AcquireResponseSchema } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
-import { UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { leaseOf, streamed, WholeEdge } from './__fixtures__/whole-edge.ts';
@@ -162,7 +162,7 @@ describe('the times of an answer', () => {
     events.requestStarted('POST');
     events.streamBegan(request.entry);
     end(request.wait(1_000));
-    request.entry.onRecorded(create(UsageRecordedSchema, { inputTokens: 1, outputTokens, estimated }));
+    request.message.usage = create(UsageSchema, { inputTokens: 1, outputTokens, estimated });
     events.requestEnded('POST', 'chat', request.end().entry);
     const page = await metrics.exposition();
     const sum = (name: string) =>

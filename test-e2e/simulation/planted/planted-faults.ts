@@ -12,7 +12,8 @@ export interface PlantedFault {
 
 const outbox = 'services/edge-router/src/usage/outbox.ts';
 const outboxFile = 'services/edge-router/src/usage/outbox-file.ts';
-const recorder = 'services/edge-router/src/usage/usage-recorder.ts';
+const call = 'services/edge-router/src/call.ts';
+const callUsage = 'services/edge-router/src/call-usage.ts';
 const app = 'services/edge-router/src/http/app.ts';
 const relay = 'services/edge-router/src/relay/relay-answer.ts';
 const leases = 'services/edge-router/src/attempts/leases.ts';
@@ -38,9 +39,9 @@ export const plantedFaults: readonly PlantedFault[] = [
   },
   {
     name: 'usage gains a token with the last report of a provider',
-    file: recorder,
-    before: 'if (last !== undefined) this.#take(last);',
-    after: 'if (last !== undefined) this.#take({ ...last, outputTokens: last.outputTokens + 1 });',
+    file: callUsage,
+    before: 'this.#take(last);',
+    after: 'this.#take({ ...last, outputTokens: last.outputTokens + 1 });',
     checker: 'countsAgree',
     runs: quiet,
   },
@@ -206,9 +207,9 @@ export const plantedFaults: readonly PlantedFault[] = [
   },
   {
     name: 'a request that a client left is not recorded',
-    file: relay,
-    before: 'const ended = recorder.end(clientLeft ? LedgerOutcome.ABORTED : LedgerOutcome.FAILED);',
-    after: 'const ended = clientLeft ? Promise.resolve() : recorder.end(LedgerOutcome.FAILED);',
+    file: callUsage,
+    before: 'this.#record(isUsed ? outcome : undefined)',
+    after: 'this.#record(isUsed && outcome !== LedgerOutcome.ABORTED ? outcome : undefined)',
     checker: 'ledgerOnce',
     runs: quiet,
   },
@@ -222,9 +223,9 @@ export const plantedFaults: readonly PlantedFault[] = [
   },
   {
     name: 'a request keeps the cost that was known before its end',
-    file: recorder,
-    before: 'this.#price(this.#event);',
-    after: '',
+    file: callUsage,
+    before: 'event.outcome = outcome;\n    this.#price(sending);\n    const',
+    after: 'event.outcome = outcome;\n    const',
     checker: 'costsAgree',
     runs: quiet,
   },
@@ -274,9 +275,9 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     name: 'every 20th request fails',
     file: app,
-    before: 'logEntry.onAdmitted();',
+    before: 'await route.endpoint(call, peers);',
     after:
-      "if (Number.parseInt(requestId.slice(-3), 16) % 20 === 0) throw new Error('planted');\n  logEntry.onAdmitted();",
+      "if (Number.parseInt(id.slice(-3), 16) % 20 === 0) throw new Error('planted');\n  await route.endpoint(call, peers);",
     checker: 'answered',
     runs: quiet,
   },
@@ -306,9 +307,9 @@ export const plantedFaults: readonly PlantedFault[] = [
   },
   {
     name: 'a request that no model answers keeps its place',
-    file: app,
-    before: 'if (hasPlaces && peers.running.remove(requestId)) {',
-    after: 'if (hasPlaces && signal.aborted && peers.running.remove(requestId)) {',
+    file: call,
+    before: 'if (!this.returnsPlaces()) return;',
+    after: 'if (!this.signal.aborted || !this.returnsPlaces()) return;',
     checker: 'placesReturn',
     runs: groups,
   },

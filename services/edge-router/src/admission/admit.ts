@@ -2,7 +2,8 @@ import type { LimitName as PublicLimitName } from '@gateway/errors';
 import { GatewayError } from '@gateway/errors';
 import type { Check, Decision, GroupedTerms, Reservation, RunningRequest, Settlement } from '@gateway/limits';
 import { moneyText } from '@gateway/presentation/numbers';
-import { type Group, type Token, TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import type { PriceBook } from '@gateway/prices';
+import { type Group, type Token, TokenKind, UnpricedModels } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import {
   type BudgetStatus,
   type CostKind,
@@ -94,6 +95,19 @@ export function placesOf(requestId: string, { tokenId, limits, group }: Token): 
     inKey: limits?.concurrentRequests !== undefined,
     inGroup: group?.limits?.concurrentRequests !== undefined,
   };
+}
+
+/**
+ * The local day on which a model needs a price to answer a request. Empty: it needs none. Where
+ * nothing has a price, no model can be priced as the dearest.
+ */
+export function pricedDayOf(
+  { token, admission }: { readonly token: Token; readonly admission: Pick<Admission, 'localDay'> },
+  { prices }: { readonly prices: Pick<PriceBook, 'isEmpty'> },
+): string {
+  const { limits, unpricedModels } = token.group ?? {};
+  if (limits?.budget === undefined || !takesPlaces(token)) return '';
+  return unpricedModels === UnpricedModels.DEAREST && !prices.isEmpty ? '' : admission.localDay;
 }
 
 export function refusalError(

@@ -5,8 +5,8 @@ import { TokenKind, TokenSchema, UnpricedModels } from '@gateway/proto/identity/
 import { BudgetPeriod, CostKind, LimitName, RefusalSchema } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { ManualTime } from '@gateway/time/simulated';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { admit, chargedTerms, isLimited, placesOf, takesPlaces } from './admit.ts';
-import { possibleCost, pricedDayOf } from './reservation.ts';
+import { admit, chargedTerms, isLimited, placesOf, pricedDayOf, takesPlaces } from './admit.ts';
+import { possibleCost } from './reservation.ts';
 import { RunningRequests } from './running-requests.ts';
 import { TypicalTokens } from './typical-tokens.ts';
 
@@ -126,12 +126,12 @@ describe('places of running requests', () => {
       void kept.push(running.map(({ requestId }) => requestId));
     using running = new RunningRequests({ keep });
     const token = tokenOf({ limits: { concurrentRequests: 2 } });
-    running.add(placesOf('a', token));
-    running.add(placesOf('b', token));
+    const [a, b] = [placesOf('a', token), placesOf('b', token)];
+    running.add(a).add(b);
     await vi.advanceTimersByTimeAsync(5_000);
-    expect([running.remove('a'), running.remove('a')]).toEqual([true, false]);
+    expect([running.delete(a), running.delete(a)]).toEqual([true, false]);
     await vi.advanceTimersByTimeAsync(5_000);
-    running.remove('b');
+    running.delete(b);
     await vi.advanceTimersByTimeAsync(20_000);
     expect(kept).toEqual([['a', 'b'], ['b']]);
   });

@@ -2,13 +2,14 @@ import { notNow } from '@gateway/errors';
 import type { JsonBody } from '@gateway/json';
 import { budgetSpan, type Span } from '@gateway/limits';
 import type { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
-import { type Token, UnpricedModels } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import type { Token } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { epochMs } from '@gateway/time';
 import { labelSetsOf, mayUseModel, modelsFor } from '@gateway/tokens/access-rules';
+import type { Call } from '../call.ts';
 import type { Patience } from '../patience.ts';
 import type { Pricing } from '../pricing/pricing.ts';
-import type { AdmittedRequest, EndpointPeers } from '../request-context.ts';
-import { limiterTerms, placesOf, rateLimitHeaders, refusalError, takesPlaces } from './admit.ts';
+import type { EndpointPeers } from '../request-context.ts';
+import { limiterTerms, placesOf, pricedDayOf, rateLimitHeaders, refusalError, takesPlaces } from './admit.ts';
 import { mayFetch } from './fetched-content.ts';
 import type { TypicalTokens } from './typical-tokens.ts';
 
@@ -23,58 +24,43 @@ export interface CostedRequest {
  * Reserves what a request of a group with a budget can cost. Undefined: nothing is to be reserved.
  * @throws GatewayError `rate_limit_exceeded` if the budget has no room
  */
-export function reserveCost(
-  request: AdmittedRequest,
-  costed: CostedRequest,
-  peers: EndpointPeers,
-): Promise<void> | undefined {
-  const { token, admission } = request;
+export function reserveCost(call: Call, costed: CostedRequest, peers: EndpointPeers): Promise<void> | undefined {
+  const { token, admission } = call;
   const budget = token.group?.limits?.budget;
   if (budget === undefined || !takesPlaces(token)) return undefined;
   // For the client such a model does not exist, so the budget must not answer.
   if (!mayUseModel(token, costed.model)) return undefined;
   const { pricing, typicalTokens } = peers;
   if (!pricing.isKnown) throw notNow('Prices are not known yet. Try again later.');
-  const asked = { ...costed, localDay: admission.localDay, refusesUnpriced: pricedDayOf(request, pricing) !== '' };
+  const asked = { ...costed, localDay: admission.localDay, refusesUnpriced: pricedDayOf(call, pricing) !== '' };
   const costMicros = possibleCost(asked, pricing, typicalTokens);
   if (costMicros === 0) return undefined;
-  return reserve(request, costed.model, { costMicros, span: budgetSpan(budget.period, admission.localDay) }, peers);
-}
-
-/**
- * The local day on which a model needs a price to answer a request. Empty: it needs none. Where
- * nothing has a price, no model can be priced as the dearest.
- */
-export function pricedDayOf(
-  { token, admission }: Pick<AdmittedRequest, 'token' | 'admission'>,
-  { prices }: Pick<Pricing, 'prices'>,
-): string {
-  const { limits, unpricedModels } = token.group ?? {};
-  if (limits?.budget === undefined || !takesPlaces(token)) return '';
-  return unpricedModels === UnpricedModels.DEAREST && !prices.isEmpty ? '' : admission.localDay;
+  return reserve(call, costed.model, { costMicros, span: budgetSpan(budget.period, admission.localDay) }, peers);
 }
 
 async function reserve(
-  { requestId, token, admission: { localDay }, response, logEntry, patience }: AdmittedRequest,
+  call: Call,
   model: string,
   { costMicros, span }: { readonly costMicros: number; readonly span: Span },
   peers: EndpointPeers,
 ): Promise<void> {
+  const { id: requestId, token, admission, patience } = call;
+  const { localDay } = admission;
   if (!(await isServed(model, token, patience, peers))) return;
-  const { limiter, running, pricing } = peers;
+  const { limiter, pricing } = peers;
   const terms = limiterTerms(token);
   const askedAtMs = epochMs();
   const refusal = await patience.within(() => limiter.reserve({ ...terms, requestId, localDay, costMicros }));
   if (refusal === undefined) {
-    running.add({ ...placesOf(requestId, token), reserved: { micros: costMicros, span } });
+    call.holdPlaces({ ...placesOf(requestId, token), reserved: { micros: costMicros, span } });
     return;
   }
   const error = refusalError(refusal, { askedAtMs, answeredAtMs: epochMs() }, pricing);
   // The refusal has returned what the request took, so the headers of its admission are outdated.
-  running.remove(requestId);
+  call.returnsPlaces();
   const status = await patience.within(() => limiter.peek(terms)).catch(() => undefined);
-  if (status !== undefined) response.setHeaders(new Map(Object.entries(rateLimitHeaders(status))));
-  logEntry.onRefused(error);
+  if (status !== undefined) call.response.setHeaders(new Map(Object.entries(rateLimitHeaders(status))));
+  call.onRefused(error);
   throw error;
 }
 

@@ -11,9 +11,8 @@ import { PoolBrokerService, type ReportRequest } from '@gateway/proto/pool/v1/po
 import { directClient, serviceRoute } from '@gateway/rpc';
 import { GrpcServer, openChannel } from '@gateway/rpc/grpc';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { admittedCall } from '../__fixtures__/test-call.ts';
 import { requestFrames } from '../endpoints/generate.ts';
-import { Patience } from '../patience.ts';
-import { RequestLogEntry } from '../usage/request-log.ts';
 import { runAttempts } from './attempt-loop.ts';
 import { Leases } from './leases.ts';
 
@@ -75,15 +74,10 @@ async function ask({ adapter }: Awaited<ReturnType<typeof adapters>>) {
   const head = create(ExecuteHeadSchema, { lease, dialect: Dialect.RESPONSES });
   const end = await runAttempts(
     {
-      requestId: 'r',
-      token: {},
+      call: admittedCall({ route: { path: '/v1/responses', cost: undefined } }),
       model: 'm',
       formats: [ProviderFormat.RESPONSES],
       affinityKey: '',
-      caller: '',
-      signal: new AbortController().signal,
-      patience: new Patience(Number.POSITIVE_INFINITY),
-      logEntry: new RequestLogEntry({ requestId: 'r', endpoint: '/v1/responses', receivedAtMs: 0 }),
       execute: (_lease, signal) =>
         adapter.execute(requestFrames(head, new BufferList([new Uint8Array(3)])), { signal }),
     },

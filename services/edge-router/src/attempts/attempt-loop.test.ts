@@ -10,6 +10,7 @@ import {
   type ExecuteRequest,
   type ExecuteResponseSchema,
 } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import { TokenSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { AttemptResult, LeaseSchema, ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import {
   type AcquireRequest,
@@ -22,10 +23,10 @@ import {
 } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { CancelReason, NoAccountCause } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { directClient, type Handlers, RpcError, serviceRoute } from '@gateway/rpc';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { admittedCall } from '../__fixtures__/test-call.ts';
+import { callerKey } from '../authentication/authenticate.ts';
 import { requestFrames } from '../endpoints/generate.ts';
-import { Patience } from '../patience.ts';
-import { RequestLogEntry } from '../usage/request-log.ts';
 import { type AttemptPlan, runAttempts } from './attempt-loop.ts';
 import { Leases } from './leases.ts';
 
@@ -120,38 +121,31 @@ function setUp(
     }),
   );
   const bodyBytes = 600_000;
-  const client = new AbortController();
   const brokerClient = directClient(serviceRoute(PoolBrokerService, broker));
   const leases = new Leases({
     broker: brokerClient,
     deadline: {},
     events: { reportGivenUp: refuse, faulted: refuse },
   });
-  const logEntry = new RequestLogEntry({ requestId: 'r', endpoint: '/v1/chat/completions', receivedAtMs: 0 });
+  const call = admittedCall({}, create(TokenSchema, { tokenId: 't' }));
+  call.onBodyRead('gateway/sterk', false, bodyBytes);
+  const usage = call.usage ?? expect.fail('usage arises');
   const recorded: string[] = [];
   const failedOver: string[] = [];
-  const recorder: AttemptPlan['recorder'] = {
-    onLease: ({ accountId }) => void recorded.push(`lease ${accountId}`),
-    onSent: ({ inputTokens }) => void recorded.push(`sent ${inputTokens}`),
-    onUsage: ({ inputTokens }) => void recorded.push(`used ${inputTokens}`),
-    onProduced: () => void recorded.push('produced'),
-    onAttemptFailed: () => void recorded.push('failed'),
-  };
+  vi.spyOn(usage, 'onSent').mockImplementation(({ inputTokens }) => void recorded.push(`sent ${inputTokens}`));
+  vi.spyOn(usage, 'onUsage').mockImplementation(({ inputTokens }) => void recorded.push(`used ${inputTokens}`));
+  vi.spyOn(usage, 'onProduced').mockImplementation(() => void recorded.push('produced'));
+  vi.spyOn(usage, 'onAttemptFailed').mockImplementation(() => void recorded.push('failed'));
+  vi.spyOn(usage, 'onLease').mockImplementation(({ accountId }) => void recorded.push(`lease ${accountId}`));
   const run = () =>
     runAttempts(
       {
-        requestId: 'r',
-        token: {},
+        call,
         model: 'gateway/sterk',
         formats: [ProviderFormat.RESPONSES, ProviderFormat.MESSAGES],
         affinityKey: 'k',
-        caller: 'c',
         faultOf,
         ...asking,
-        signal: client.signal,
-        patience: new Patience(Number.POSITIVE_INFINITY),
-        logEntry,
-        recorder,
         execute: (lease, signal) => {
           const head = create(ExecuteHeadSchema, { lease, dialect: Dialect.CHAT_COMPLETIONS });
           return adapter.execute(requestFrames(head, new BufferList([new Uint8Array(bodyBytes)])), { signal });
@@ -167,18 +161,17 @@ function setUp(
     if (end.kind === 'failed') throw end.error;
     return end;
   };
-  const logged = logEntry.message;
   return {
     run: answer,
     end: run,
     asked,
     reported,
     sent,
-    logged,
+    logged: call.logged,
     cancelled: () => cancelled,
     recorded,
     failedOver,
-    leave: () => client.abort(),
+    leave: () => void call.request.socket.emit('close'),
   };
 }
 
@@ -187,7 +180,7 @@ describe('runAttempts', () => {
     const { run, asked } = setUp([lease('a'), lease('b')], { a: [limited], b: [answering] });
     const { lease: taken, frames } = await run();
     expect(taken.accountId).toBe('b');
-    expect(asked.map(({ caller }) => caller)).toEqual(['c', 'c']);
+    expect(asked.map(({ caller }) => caller)).toEqual([callerKey('t'), callerKey('t')]);
     expect(asked[1]?.attempts).toHaveLength(1);
     expect(asked[1]?.attempts[0]).toMatchObject({
       lease: { accountId: 'a' },

@@ -5,7 +5,6 @@ import {
   type ExecuteResult,
   ExecuteResultSchema,
 } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
-import type { Token } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import {
   type Attempt,
   type AttemptReport,
@@ -16,14 +15,14 @@ import {
   type ProviderFormat,
 } from '@gateway/proto/pool/v1/account_pb.js';
 import { type AcquireResponse, Lack } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
-import { CancelReason } from '@gateway/proto/usage/v1/request_log_pb.js';
+import { CancelReason, NoAccountCause } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { RpcError } from '@gateway/rpc';
 import { inSpan } from '@gateway/telemetry';
 import { labelSetsOf, mayUseModel } from '@gateway/tokens/access-rules';
+import { callerKey } from '../authentication/authenticate.ts';
+import type { Call } from '../call.ts';
 import type { RequestEvents } from '../events.ts';
-import type { AdmittedRequest } from '../request-context.ts';
 import { attemptFailure } from '../usage/request-log.ts';
-import type { UsageRecorder } from '../usage/usage-recorder.ts';
 import { AnswerFrames } from './answer-frames.ts';
 import {
   AnswerTooLongError,
@@ -38,9 +37,8 @@ import {
 } from './attempt-errors.ts';
 import type { Leases } from './leases.ts';
 
-export interface AttemptPlan extends Pick<AdmittedRequest, 'requestId' | 'signal' | 'logEntry' | 'patience'> {
-  /** Whose rules restrict models and accounts. */
-  readonly token: Pick<Token, 'access' | 'group'>;
+export interface AttemptPlan {
+  readonly call: Call;
   /** A class id or a provider's model id. */
   readonly model: string;
   /**
@@ -51,8 +49,6 @@ export interface AttemptPlan extends Pick<AdmittedRequest, 'requestId' | 'signal
   readonly affinityKey: string;
   /** The names of requested features that some accounts may lack. Absent: none. */
   readonly features?: readonly string[];
-  /** The token's opaque key: the broker divides a scarce pool among callers. */
-  readonly caller: string;
   /**
    * What is wrong with the request for every adapter: this error precedes any other failure.
    * Absent: only adapters can tell.
@@ -62,8 +58,6 @@ export interface AttemptPlan extends Pick<AdmittedRequest, 'requestId' | 'signal
   readonly pricedOnDay?: string;
   /** Sends the request with a lease. */
   readonly execute: (lease: Lease, signal: AbortSignal) => AsyncIterable<ExecuteResponse>;
-  /** Records the usage of attempts until one is answering. Absent: no usage arises. */
-  readonly recorder?: Pick<UsageRecorder, 'onLease' | 'onSent' | 'onUsage' | 'onProduced' | 'onAttemptFailed'>;
 }
 
 export type AttemptsResult = Answering | AttemptsFailed;
@@ -104,11 +98,13 @@ const attemptCeiling = 50;
  * request, if no other candidate may be tried.
  */
 export async function runAttempts(plan: AttemptPlan, { leases, events }: AttemptPeers): Promise<AttemptsResult> {
-  const { requestId, token, model, affinityKey, features = [], caller, signal, logEntry, patience } = plan;
-  const { pricedOnDay = '' } = plan;
-  const { faultOf, execute, recorder } = plan;
+  const { call, model, affinityKey, features = [], pricedOnDay = '', faultOf, execute } = plan;
+  const { id: requestId, token, signal } = call;
+  // Opaque: the broker divides a scarce pool among callers.
+  const caller = callerKey(token.tokenId);
   if (!mayUseModel(token, model)) {
-    logEntry.onModelNotAllowed();
+    call.onAsking();
+    call.onNoAccount({ cause: NoAccountCause.MODEL_NOT_ALLOWED });
     return { kind: 'failed', error: faultOf?.() ?? modelNotFound(model, plan.formats), last: undefined };
   }
   const accountLabels = labelSetsOf(token);
@@ -133,13 +129,13 @@ export async function runAttempts(plan: AttemptPlan, { leases, events }: Attempt
     const end = await attemptWith(lease);
     if (end === undefined) continue;
     if ('frames' in end) {
-      logEntry.onAnswering();
+      call.onAnswering();
       return end;
     }
     const { attempt = reportOf(AttemptResult.SERVER_ERROR), amended } = end;
     if (lackResults.has(attempt.result)) lacking = end;
     else if (mayBeShown(attempt)) last = end;
-    if (amended !== '') logEntry.onAmended(amended);
+    if (amended !== '') call.onAmended(amended);
     addAttempt(lease, attempt);
     if (finalResults.has(attempt.result)) {
       await reportLast();
@@ -156,11 +152,11 @@ export async function runAttempts(plan: AttemptPlan, { leases, events }: Attempt
   async function acquire(): Promise<Lease | GatewayError | typeof lackedByAll> {
     const tried = { formats: [...formats], attempts: [...attempts], allowCandidateFailover: plan.formats.length > 1 };
     const asked = { ...tried, features: [...features], accountLabels, pricedOnDay };
-    logEntry.onAsking();
+    call.onAsking();
     try {
       signal.throwIfAborted();
       const answer = await inSpan('acquire', {}, async (span) => {
-        const acquired = await leases.acquire({ requestId, model, affinityKey, caller, ...asked }, patience);
+        const acquired = await leases.acquire({ requestId, model, affinityKey, caller, ...asked }, call.patience);
         span.setAttribute('gateway.acquire.result', acquired.result.case ?? 'none');
         return acquired;
       });
@@ -169,13 +165,13 @@ export async function runAttempts(plan: AttemptPlan, { leases, events }: Attempt
       // The broker may not have received the last attempt's result.
       void reportLast();
       if (!(thrown instanceof RpcError) || signal.aborted) throw thrown;
-      logEntry.onBrokerAway();
+      call.onNoAccount({ cause: NoAccountCause.BROKER_AWAY });
       return outOfReach(plan.formats, { cause: thrown, retryAfterMs: notNowRetryMs });
     }
   }
 
   function leaseOf(answer: AcquireResponse): Lease | GatewayError | typeof lackedByAll {
-    logEntry.onAcquired(answer);
+    call.onAcquired(answer);
     const { result } = answer;
     if (result.case === 'lease') {
       if (lastFailure !== undefined) events.failedOver(lastFailure);
@@ -213,7 +209,7 @@ export async function runAttempts(plan: AttemptPlan, { leases, events }: Attempt
    */
   async function attemptWith(lease: Lease): Promise<Answering | ExecuteResult | undefined> {
     const isAway = (thrown: unknown): thrown is RpcError => thrown instanceof RpcError && !signal.aborted;
-    const send = () => logEntry.withinAttempt(() => untilHead(lease));
+    const send = () => call.withinAttempt(() => untilHead(lease));
     try {
       return await send().catch((thrown) => {
         // The client has received nothing, and another replica of the adapter may be reachable: the
@@ -223,7 +219,7 @@ export async function runAttempts(plan: AttemptPlan, { leases, events }: Attempt
       });
     } catch (thrown) {
       const isAdapterAway = isAway(thrown);
-      if (isAdapterAway) recorder?.onAttemptFailed();
+      if (isAdapterAway) call.usage?.onAttemptFailed();
       const isRefused = isRefusal(thrown);
       addAttempt(lease, cancelledReport, isRefused ? CancelReason.NOT_EXPRESSIBLE : cancelReasonOf(thrown, signal));
       const fault = isRefused ? faultOf?.() : undefined;
@@ -242,25 +238,24 @@ export async function runAttempts(plan: AttemptPlan, { leases, events }: Attempt
    * one.
    */
   async function untilHead(lease: Lease): Promise<Answering | ExecuteResult> {
-    recorder?.onLease(lease);
-    leases.startRenewing(requestId, lease);
-    const call = new AbortController();
-    const isRecorded = recorder !== undefined;
-    const frames = new AnswerFrames(execute(lease, call.signal), { call, client: signal, isRecorded });
+    call.onLease(lease, leases.startRenewing(lease));
+    const { isRecorded } = call;
+    const attempt = new AbortController();
+    const frames = new AnswerFrames(execute(lease, attempt.signal), { call: attempt, client: signal, isRecorded });
     for (;;) {
       const frame = await frames.next();
       if (frame.head !== undefined) return { kind: 'answering', lease, first: frame, frames };
       if (frame.result !== undefined) {
-        recorder?.onAttemptFailed();
+        call.usage?.onAttemptFailed();
         return frame.result;
       }
-      if (frame.usage !== undefined) recorder?.[frame.sent ? 'onSent' : 'onUsage'](frame.usage);
-      if (frame.produced) recorder?.onProduced();
+      if (frame.usage !== undefined) call.usage?.[frame.sent ? 'onSent' : 'onUsage'](frame.usage);
+      if (frame.produced) call.usage?.onProduced();
     }
   }
 
   function addAttempt(lease: Lease, report: AttemptReport, cancelReason?: CancelReason): void {
-    logEntry.onAttemptEnded(report, cancelReason);
+    call.onAttemptEnded(report, cancelReason);
     lastFailure = attemptFailure({ result: report.result, cancelReason: cancelReason ?? CancelReason.UNSPECIFIED });
     attempts.push(create(AttemptSchema, { lease, report }));
   }

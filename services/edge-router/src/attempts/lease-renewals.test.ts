@@ -2,6 +2,7 @@ import { create } from '@bufbuild/protobuf';
 import { LeaseSchema } from '@gateway/proto/pool/v1/account_pb.js';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { admittedCall } from '../__fixtures__/test-call.ts';
 import { Leases } from './leases.ts';
 
 const lease = (leaseId: string, ttlSeconds = 30) =>
@@ -36,12 +37,12 @@ function setUp(fault?: Error) {
 describe('the renewal of leases', () => {
   it('renews what goes on at a third of its time to live, together, and nothing that has ended', async () => {
     const { renewals, renewed } = setUp();
-    renewals.startRenewing('one', lease('l1'));
-    renewals.startRenewing('two', lease('l2'));
-    renewals.startRenewing('three', lease('l3'));
+    renewals.startRenewing(lease('l1'));
+    const two = renewals.startRenewing(lease('l2'));
+    renewals.startRenewing(lease('l3'));
     await vi.advanceTimersByTimeAsync(9_000);
     expect(renewed).toEqual([]);
-    renewals.stopRenewing('two');
+    two[Symbol.dispose]();
     await vi.advanceTimersByTimeAsync(2_000);
     expect(renewed).toEqual([['l1', 'l3']]);
     await vi.advanceTimersByTimeAsync(10_000);
@@ -53,7 +54,7 @@ describe('the renewal of leases', () => {
 
   it('comes no later than after a third, and names the account, pool and model', async () => {
     const { renewals, calls } = setUp();
-    renewals.startRenewing('one', lease('l1', 9));
+    renewals.startRenewing(lease('l1', 9));
     await vi.advanceTimersByTimeAsync(2_999);
     expect(calls).toEqual([]);
     await vi.advanceTimersByTimeAsync(1);
@@ -65,7 +66,7 @@ describe('the renewal of leases', () => {
       fc.asyncProperty(fc.integer({ min: 1, max: 1_600 }), async (count) => {
         const { renewals, renewed } = setUp();
         const leaseIds = Array.from({ length: count }, (_, n) => `l${n}`);
-        for (const leaseId of leaseIds) renewals.startRenewing(`request of ${leaseId}`, lease(leaseId));
+        for (const leaseId of leaseIds) renewals.startRenewing(lease(leaseId));
         await vi.advanceTimersByTimeAsync(11_000);
         expect(renewed.flat()).toEqual(leaseIds);
         expect(renewed).toHaveLength(Math.ceil(count / 500));
@@ -77,16 +78,19 @@ describe('the renewal of leases', () => {
 
   it('ends when the edge does', async () => {
     const { renewals, renewed } = setUp();
-    renewals.startRenewing('one', lease('l1'));
+    renewals.startRenewing(lease('l1'));
     renewals[Symbol.dispose]();
     await vi.advanceTimersByTimeAsync(60_000);
     expect(renewed).toEqual([]);
   });
 
-  it('renews only the latest lease of a request', async () => {
+  it('renews only the latest lease of a request, until it ends', async () => {
     const { renewals, renewed } = setUp();
-    renewals.startRenewing('one', lease('l1'));
-    renewals.startRenewing('one', lease('l2'));
+    const call = admittedCall();
+    for (const each of [lease('l1'), lease('l2')]) call.onLease(each, renewals.startRenewing(each));
+    await vi.advanceTimersByTimeAsync(11_000);
+    expect(renewed).toEqual([['l2']]);
+    await call[Symbol.asyncDispose]();
     await vi.advanceTimersByTimeAsync(11_000);
     expect(renewed).toEqual([['l2']]);
   });
@@ -94,7 +98,7 @@ describe('the renewal of leases', () => {
   it('goes on after a round that no broker has taken', async () => {
     const away = new Error('away');
     const { renewals, renewed, faults } = setUp(away);
-    renewals.startRenewing('one', lease('l1'));
+    renewals.startRenewing(lease('l1'));
     await vi.advanceTimersByTimeAsync(21_000);
     expect(renewed).toEqual([['l1'], ['l1']]);
     expect(faults).toEqual([
@@ -105,7 +109,7 @@ describe('the renewal of leases', () => {
 
   it('leaves leases alone of a broker that does not say how long they count', async () => {
     const { renewals, renewed } = setUp();
-    renewals.startRenewing('one', lease('l1', 0));
+    renewals.startRenewing(lease('l1', 0));
     await vi.advanceTimersByTimeAsync(60_000);
     expect(renewed).toEqual([]);
   });

@@ -40,8 +40,7 @@ export type ReportRequestInit = Required<
  */
 export class Leases implements Disposable {
   readonly #options: LeasesOptions;
-  /** By request: each request has one lease at a time. */
-  readonly #running = new Map<string, { readonly lease: Lease; dueAtMs: number }>();
+  readonly #running = new Set<{ readonly lease: Lease; dueAtMs: number }>();
   /** Reports to repeat, until when, and why they failed. */
   readonly #unreported = new Map<ReportRequestInit, { readonly untilMs: number; readonly fault: unknown }>();
   readonly #timer = startInterval(() => this.#maintain(), maintainMs).unref();
@@ -67,14 +66,11 @@ export class Leases implements Disposable {
     }
   }
 
-  /** Renews this lease from now on, instead of the request's previous one. */
-  startRenewing(requestId: string, lease: Lease): void {
-    if (lease.ttlSeconds > 0) this.#running.set(requestId, { lease, dueAtMs: monotonicMs() + renewalMs(lease) });
-  }
-
-  /** The request no longer needs a lease. */
-  stopRenewing(requestId: string): void {
-    this.#running.delete(requestId);
+  /** Renews this lease until the result is disposed of. */
+  startRenewing(lease: Lease): Disposable {
+    const running = { lease, dueAtMs: monotonicMs() + renewalMs(lease) };
+    if (lease.ttlSeconds > 0) this.#running.add(running);
+    return { [Symbol.dispose]: () => void this.#running.delete(running) };
   }
 
   /** Resolves when the broker has the report, or when it waits to be repeated. Never throws. */
@@ -106,7 +102,7 @@ export class Leases implements Disposable {
 
   #maintain(): void {
     const nowMs = monotonicMs();
-    const due = [...this.#running.values()].filter(({ dueAtMs }) => dueAtMs <= nowMs);
+    const due = [...this.#running].filter(({ dueAtMs }) => dueAtMs <= nowMs);
     for (const running of due) running.dueAtMs = nowMs + renewalMs(running.lease);
     for (let start = 0; start < due.length; start += maxInOneCall) {
       void this.#renew(due.slice(start, start + maxInOneCall).map(({ lease }) => lease));

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { toGatewayError } from '@gateway/errors';
@@ -7,7 +6,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { BodyMemory } from './body-memory.ts';
 import { decoders, type Encoding, largestDecoderBytes } from './decoders.ts';
-import { readBody } from './read-body.ts';
+import { EdgeRequest, readBody } from './read-body.ts';
 
 const KiB = 1024;
 const MiB = 1024 * KiB;
@@ -20,7 +19,7 @@ function upload(
 ) {
   const memory = new BodyMemory({ limitBytes: roomBytes, largestBodyBytes: 1, waitMs: 50 });
   const client = new AbortController();
-  const request = Object.assign(new IncomingMessage(new Socket()), { headers: { 'content-encoding': encoding } });
+  const request = Object.assign(new EdgeRequest(new Socket()), { headers: { 'content-encoding': encoding } });
   const read = async () => {
     using allocation = memory.open('a token', client.signal);
     await readBody(request, { limitBytes, acceptsCompression: true, pace: { ...pace, idleMs }, allocation });

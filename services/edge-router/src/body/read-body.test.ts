@@ -1,15 +1,16 @@
 import { randomBytes } from 'node:crypto';
-import { createServer, request as httpRequest, IncomingMessage, type Server } from 'node:http';
+import { createServer, request as httpRequest, type Server } from 'node:http';
 import { type AddressInfo, Socket } from 'node:net';
 import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { toGatewayError } from '@gateway/errors';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { sendError } from '../http/respond.ts';
+import { EdgeResponse, sendError } from '../http/respond.ts';
 import type { BodyAllocation } from './body-memory.ts';
 import { BodyMemory } from './body-memory.ts';
-import { decodeUpload, readBody } from './read-body.ts';
+import { decodeUpload, EdgeRequest, readBody } from './read-body.ts';
 
+const ours = { IncomingMessage: EdgeRequest, ServerResponse: EdgeResponse };
 const limitBytes = 2_000;
 const json = Buffer.from(JSON.stringify({ model: 'm', text: 'ü'.repeat(100) }));
 /** Spaces compress as well at this quality as at the best one, which takes a second for a bomb. */
@@ -33,14 +34,14 @@ interface Answer {
 }
 
 describe('readBody', () => {
-  let server: Server;
+  let server: Server<typeof EdgeRequest, typeof EdgeResponse>;
   let port: number;
   const memory = new BodyMemory({ limitBytes: 100_000_000, largestBodyBytes: 50_000_000, waitMs: 50 });
   /** How reading ended, for clients that are no longer there to see it. */
   const outcomes: string[] = [];
 
   beforeAll(async () => {
-    server = createServer(async (request, response) => {
+    server = createServer(ours, async (request, response) => {
       using allocation = memory.open('a token', patient.signal);
       try {
         const acceptsCompression = request.url !== '/plain';
@@ -171,7 +172,7 @@ describe('readBody', () => {
     const noise = randomBytes(8 * 1024 * 1024);
     const packed = zstdCompressSync(noise);
     const received = await new Promise<number>((resolve) => {
-      const slow = createServer(async (request) => {
+      const slow = createServer(ours, async (request) => {
         using allocation = memory.open('a token', patient.signal);
         const rules = { limitBytes: noise.length, acceptsCompression: true, pace, allocation };
         for await (const _chunk of decodeUpload(request, rules, 'zstd')) {
@@ -277,7 +278,7 @@ describe('readBody', () => {
     const decoded = { limitBytes: 4_000_000, acceptsCompression: true };
     const roomy = new BodyMemory({ limitBytes: 200_000_000, largestBodyBytes: 4_000_000, waitMs: 20_000 });
     const bodies = new Set<BodyAllocation>();
-    const under = createServer(async (request, response) => {
+    const under = createServer(ours, async (request, response) => {
       using allocation = roomy.open('a', patient.signal);
       bodies.add(allocation);
       const body = readBody(request, { ...decoded, pace, allocation });
@@ -308,7 +309,7 @@ describe('readBody', () => {
 
   it('takes no more memory for a body whose size is declared', async () => {
     using allocation = memory.open('a token', patient.signal);
-    const request = Object.assign(new IncomingMessage(new Socket()), { headers: { 'content-length': '8' } });
+    const request = Object.assign(new EdgeRequest(new Socket()), { headers: { 'content-length': '8' } });
     for (const byte of Buffer.from('{"a":12}')) request.push(Buffer.of(byte));
     request.push(null);
     await readBody(request, { limitBytes, acceptsCompression: false, pace, allocation });

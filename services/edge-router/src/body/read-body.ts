@@ -1,5 +1,5 @@
 import { addAbortListener } from 'node:events';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { IncomingMessage, type ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { GatewayError } from '@gateway/errors';
 import { BufferList, JsonBody, JsonScanner, type TrackedStringOptions } from '@gateway/json';
@@ -43,7 +43,7 @@ export interface BodyRules extends BodyLimits {
  * @see spec "Size limits"
  */
 export async function readBody(
-  request: IncomingMessage,
+  request: EdgeRequest,
   rules: BodyRules,
   tracked?: TrackedStringOptions,
 ): Promise<JsonBody> {
@@ -53,7 +53,7 @@ export async function readBody(
   const declared = request.headers['content-length'];
   const maxSentBytes = isEncoded ? encodedLimitBytes(limitBytes) : limitBytes;
   if (Number(declared ?? 0) > maxSentBytes) throw tooLarge(limitBytes);
-  inviteUpload(request);
+  request.inviteUpload();
   // If the size is known from the start, the body can't turn out to be too large.
   const exactBytes = isEncoded || declared === undefined ? undefined : Number(declared);
   const hasArrived = exactBytes === request.readableLength && exactBytes <= pieceBytes && !request.destroyed;
@@ -160,7 +160,7 @@ function brokenOff(cause?: unknown): GatewayError {
  * early or continue after their end. `stop` ends it with its abort reason.
  */
 export async function* decodeUpload(
-  request: IncomingMessage,
+  request: EdgeRequest,
   { limitBytes, pace, allocation }: BodyRules,
   encoding: Encoding,
   stop = new AbortController(),
@@ -210,11 +210,11 @@ export async function* decodeUpload(
  * owes an answer.
  */
 export async function* receiveUpload(
-  request: IncomingMessage,
+  request: EdgeRequest,
   pace: BodyRules['pace'],
   signal?: AbortSignal,
 ): AsyncGenerator<Buffer> {
-  let failure: unknown = faults.get(request);
+  let failure: unknown = request.fault;
   let wake = () => {};
   const onChange = () => wake();
   const fail = (thrown: unknown) => {
@@ -270,39 +270,44 @@ function tooSlow({ leastBytesPerSecond }: BodyRules['pace']): HttpFault {
   return new HttpFault(408, `The body arrived at less than ${leastBytesPerSecond} bytes per second.`);
 }
 
-/** Clients that wait for `100 Continue`, by request. */
-const waiting = new WeakMap<IncomingMessage, ServerResponse>();
-const faults = new WeakMap<IncomingMessage, GatewayError>();
+/** A request, and the state of its upload. */
+export class EdgeRequest extends IncomingMessage {
+  /** What broke its upload. */
+  fault: GatewayError | undefined;
+  /** Its answer, while the client waits for `100 Continue`. */
+  #invitation: ServerResponse | undefined;
 
-/**
- * The client sends its body only after an invitation.
- * @see https://www.rfc-editor.org/rfc/rfc9110#section-10.1.1
- */
-export function deferUpload(request: IncomingMessage, response: ServerResponse): void {
-  waiting.set(request, response);
-}
+  /** Whether the whole request has arrived. */
+  get isReceived(): boolean {
+    const { complete, headers } = this;
+    return complete || (headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0);
+  }
 
-/** Invites a waiting client to send its body now. */
-export function inviteUpload(request: IncomingMessage): void {
-  waiting.get(request)?.writeContinue();
-  waiting.delete(request);
-}
+  /** Whether more of the body will arrive, as far as is known. */
+  get isUploading(): boolean {
+    return !this.isReceived && this.#invitation === undefined && this.fault === undefined && !this.destroyed;
+  }
 
-/** Whether the whole request has arrived. */
-export function isReceived({ complete, headers }: IncomingMessage): boolean {
-  return complete || (headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0);
-}
+  /**
+   * The client sends its body only after an invitation.
+   * @see https://www.rfc-editor.org/rfc/rfc9110#section-10.1.1
+   */
+  deferUpload(response: ServerResponse): void {
+    this.#invitation = response;
+  }
 
-/** Whether more of the body will arrive, as far as is known. */
-export function isUploading(request: IncomingMessage): boolean {
-  return !isReceived(request) && !waiting.has(request) && !faults.has(request) && !request.destroyed;
-}
+  /** Invites a waiting client to send its body now. */
+  inviteUpload(): void {
+    this.#invitation?.writeContinue();
+    this.#invitation = undefined;
+  }
 
-/**
- * Ends an upload whose connection can deliver no more. Reading the body fails with `fault`, now or
- * later.
- */
-export function breakUpload(request: IncomingMessage, fault: GatewayError): void {
-  faults.set(request, fault);
-  if (request.listenerCount('error') > 0) request.emit('error', fault);
+  /**
+   * Ends an upload whose connection can deliver no more. Reading the body fails with `fault`, now
+   * or later.
+   */
+  breakUpload(fault: GatewayError): void {
+    this.fault = fault;
+    if (this.listenerCount('error') > 0) this.emit('error', fault);
+  }
 }

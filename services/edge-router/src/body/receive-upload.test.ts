@@ -1,16 +1,15 @@
 import { stat } from 'node:fs';
-import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { GatewayError } from '@gateway/errors';
 import { describe, expect, it } from 'vitest';
-import { type BodyRules, breakUpload, receiveUpload } from './read-body.ts';
+import { type BodyRules, EdgeRequest, receiveUpload } from './read-body.ts';
 
 const patience: BodyRules['pace'] = { idleMs: 10_000, leastBytesPerSecond: 4_096, windowMs: 60_000 };
 const never = new AbortController().signal;
 
 function open(pace: Partial<BodyRules['pace']> = {}, signal = never) {
-  const request = new IncomingMessage(new Socket());
+  const request = new EdgeRequest(new Socket());
   const upload = receiveUpload(request, { ...patience, ...pace }, signal);
   return { request, upload };
 }
@@ -95,8 +94,8 @@ describe('an upload', () => {
   });
 
   it.each([
-    ['its client leaves', (request: IncomingMessage) => void request.destroy(new Error('aborted'))],
-    ['it is cut', (request: IncomingMessage) => void request.emit('close')],
+    ['its client leaves', (request: EdgeRequest) => void request.destroy(new Error('aborted'))],
+    ['it is cut', (request: EdgeRequest) => void request.emit('close')],
   ])('breaks off when %s', async (_how, end) => {
     const { request, upload } = open();
     request.push(Buffer.from('{"a"'));
@@ -111,10 +110,10 @@ describe('an upload', () => {
     const late = open();
     const text = textOf(late.upload);
     await wait(1);
-    breakUpload(late.request, fault);
+    late.request.breakUpload(fault);
     await expect(text).rejects.toBe(fault);
     const early = open();
-    breakUpload(early.request, fault);
+    early.request.breakUpload(fault);
     await expect(textOf(early.upload)).rejects.toBe(fault);
   });
 

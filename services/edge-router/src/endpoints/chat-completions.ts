@@ -3,7 +3,8 @@ import { GatewayError } from '@gateway/errors';
 import { asString, type JsonBody } from '@gateway/json';
 import { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
-import type { AdmittedRequest, EndpointPeers } from '../request-context.ts';
+import type { Call } from '../call.ts';
+import type { EndpointPeers } from '../request-context.ts';
 import { affinityKey } from './affinity.ts';
 import { generate } from './generate.ts';
 import { readRequestBody } from './request-body.ts';
@@ -12,15 +13,15 @@ import { readRequestBody } from './request-body.ts';
  * A chat completion with a class or a model, streamed or not, from any provider that serves it.
  * @see spec "POST /v1/chat/completions"
  */
-export async function chatCompletions(request: AdmittedRequest, peers: EndpointPeers): Promise<void> {
-  const { body, model: given } = await readRequestBody(request);
+export async function chatCompletions(call: Call, peers: EndpointPeers): Promise<void> {
+  const { body, model: given } = await readRequestBody(call);
   const { model, promptCacheKey } = chatTarget(body, given);
-  return generate(request, peers, {
+  return generate(call, peers, {
     body,
     model,
     dialect: Dialect.CHAT_COMPLETIONS,
     formats: [ProviderFormat.RESPONSES, ProviderFormat.MESSAGES],
-    affinityKey: affinityKey(request.token.tokenId, request.request.headers, promptCacheKey),
+    affinityKey: affinityKey(call.token.tokenId, call.request.headers, promptCacheKey),
     forwardHeaders: {},
     faultOf: () => chatFault(body),
   });

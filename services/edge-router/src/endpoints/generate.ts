@@ -3,14 +3,12 @@ import { create } from '@bufbuild/protobuf';
 import type { BufferList, JsonBody } from '@gateway/json';
 import { Dialect, type ExecuteHead, ExecuteHeadSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import type { Lease } from '@gateway/proto/pool/v1/account_pb.js';
-import { LedgerOutcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
-import { pricedDayOf, reserveCost } from '../admission/reservation.ts';
-import { AnswerTooLongError } from '../attempts/attempt-errors.ts';
+import { pricedDayOf } from '../admission/admit.ts';
+import { reserveCost } from '../admission/reservation.ts';
 import { type AttemptPlan, type AttemptsFailed, type AttemptsResult, runAttempts } from '../attempts/attempt-loop.ts';
-import { callerKey } from '../authentication/authenticate.ts';
+import type { Call } from '../call.ts';
 import { relayAnswer } from '../relay/relay-answer.ts';
-import type { AdmittedRequest, EndpointPeers } from '../request-context.ts';
-import { UsageRecorder } from '../usage/usage-recorder.ts';
+import type { EndpointPeers } from '../request-context.ts';
 import type { Affinity } from './affinity.ts';
 
 /** A request for a model's answer, in any dialect. */
@@ -30,62 +28,44 @@ export interface Generation extends Affinity, Pick<AttemptPlan, 'model' | 'forma
  * function. It does not keep the body: callers return its result directly, so that no body is in
  * memory while its answer streams.
  */
-export function generate(request: AdmittedRequest, peers: EndpointPeers, generation: Generation): Promise<void> {
-  const { requestId, token, admission, route, signal, logEntry, patience } = request;
-  const { body, model, dialect, affinityKey, answerKeysOf, forwardHeaders, onFailed, ...plan } = generation;
-  const recorded = { requestId, token, admission, endpoint: route.path, bodyBytes: body.source.length };
-  const recorder = new UsageRecorder(recorded, peers);
+export function generate(call: Call, peers: EndpointPeers, generation: Generation): Promise<void> {
+  const { body, dialect, answerKeysOf, forwardHeaders, onFailed, ...plan } = generation;
+  const { affinityKey } = plan;
   // Adapters that splice the body need not scan for its members again; a chat request is parsed as
   // a whole anyway.
   const members = dialect === Dialect.CHAT_COMPLETIONS ? [] : [...body.members];
   const bodyValues = body.tokens;
-  const execute = (lease: Lease, callSignal: AbortSignal) => {
-    const named = { requestId, lease, dialect, affinityKey, forwardHeaders };
+  const execute = (lease: Lease, signal: AbortSignal) => {
+    const named = { requestId: call.id, lease, dialect, affinityKey, forwardHeaders };
     const head = create(ExecuteHeadSchema, { ...named, members, bodyValues });
     // The adapter has the same deadline, which applies even if this process dies.
-    const timeoutMs = Math.max(1, Math.ceil(peers.config.maxStreamMs - logEntry.elapsedMs));
-    return adapterOf(lease, peers).execute(requestFrames(head, body.source), { signal: callSignal, timeoutMs });
+    const timeoutMs = Math.max(1, Math.ceil(peers.config.maxStreamMs - call.elapsedMs));
+    return adapterOf(lease, peers).execute(requestFrames(head, body.source), { signal, timeoutMs });
   };
-  const caller = callerKey(token.tokenId);
-  const pricedOnDay = pricedDayOf(request, peers.pricing);
-  const asked = { requestId, token, model, affinityKey, caller, signal, logEntry, patience, pricedOnDay };
-  const attempts = { ...plan, ...asked, execute, recorder };
-  const run = () =>
-    deliver(runAttempts(attempts, peers), request, peers, { affinityKey, answerKeysOf, onFailed, recorder });
+  const attempts = { ...plan, call, execute, pricedOnDay: pricedDayOf(call, peers.pricing) };
+  const run = () => deliver(runAttempts(attempts, peers), call, peers, { affinityKey, answerKeysOf, onFailed });
+  const { model } = plan;
   const reserving =
-    token.group?.limits?.budget === undefined ? undefined : reserveCost(request, { body, dialect, model }, peers);
+    call.token.group?.limits?.budget === undefined ? undefined : reserveCost(call, { body, dialect, model }, peers);
   return reserving === undefined ? run() : reserving.then(run);
 }
 
-/** Relays the answer to the client, or reports that there is none, and settles. */
+/** Relays the answer to the client, or reports that there is none. */
 async function deliver(
   attempts: Promise<AttemptsResult>,
-  { requestId, signal, response, route, bodyRules, logEntry }: AdmittedRequest,
+  call: Call,
   peers: EndpointPeers,
-  { onFailed, recorder, ...affinity }: Affinity & Pick<Generation, 'onFailed'> & { readonly recorder: UsageRecorder },
+  { onFailed, ...affinity }: Affinity & Pick<Generation, 'onFailed'>,
 ): Promise<void> {
-  try {
-    const answer = await attempts;
-    if (answer.kind === 'failed') {
-      await recorder.discard();
-      if (onFailed === undefined) throw answer.error;
-      return onFailed(answer, response);
-    }
-    // No further attempt needs the body.
-    bodyRules.allocation[Symbol.dispose]();
-    const dialect = route.errorDialect;
-    const relay = { ...affinity, requestId, response, signal, logEntry, dialect, answer, recorder };
-    await relayAnswer(relay, peers);
-  } catch (thrown) {
-    // If the relay has settled, this does nothing. Otherwise the client has no answer; tokens are
-    // recorded for an attempt that was still running.
-    if (signal.aborted) await recorder.end(LedgerOutcome.ABORTED);
-    else await (thrown instanceof AnswerTooLongError ? recorder.end(LedgerOutcome.FAILED) : recorder.discard());
-    throw thrown;
-  } finally {
-    peers.leases.stopRenewing(requestId);
-    if (recorder.recorded !== undefined) logEntry.onRecorded(recorder.recorded);
+  const answer = await attempts;
+  if (answer.kind === 'failed') {
+    await call.usage?.discard();
+    if (onFailed === undefined) throw answer.error;
+    return onFailed(answer, call.response);
   }
+  // No further attempt needs the body.
+  call.releaseBody();
+  await relayAnswer({ ...affinity, call, answer }, peers);
 }
 
 /** The adapter for a lease's format. The broker leases only the requested formats. */

@@ -12,9 +12,9 @@ import { AttemptResult, type Lease, ProviderFormat } from '@gateway/proto/pool/v
 import { RpcError } from '@gateway/rpc';
 import { mayBeShown } from '../attempts/attempt-errors.ts';
 import { type AttemptsFailed, reportOf, runAttempts } from '../attempts/attempt-loop.ts';
-import { callerKey } from '../authentication/authenticate.ts';
+import type { Call } from '../call.ts';
 import { sendJson } from '../http/respond.ts';
-import type { AdmittedRequest, EndpointPeers } from '../request-context.ts';
+import type { EndpointPeers } from '../request-context.ts';
 import { affinityKey, relayAffinity, threadAffinity } from './affinity.ts';
 import { adapterOf, generate, requestFrames } from './generate.ts';
 import { checkBoolean, readRequestBody, requireArray, requiredModel, requireInteger } from './request-body.ts';
@@ -24,16 +24,16 @@ import { checkBoolean, readRequestBody, requireArray, requiredModel, requireInte
  * another account, never at another provider.
  * @see spec "POST /v1/messages"
  */
-export async function messages(request: AdmittedRequest, peers: EndpointPeers): Promise<void> {
-  const { tokenId } = request.token;
-  const { body, model: given } = await readRequestBody(request, { tracked: reasoningStrings('signature') });
+export async function messages(call: Call, peers: EndpointPeers): Promise<void> {
+  const { tokenId } = call.token;
+  const { body, model: given } = await readRequestBody(call, { tracked: reasoningStrings('signature') });
   const model = requiredModel(body, given);
   requireInteger(body, 'max_tokens');
   requireArray(body, 'messages', 'messages');
   checkBoolean(body, 'stream');
-  const sessionKey = affinityKey(tokenId, request.request.headers, undefined);
-  const forwardHeaders = messagesHeaders(request.request);
-  return generate(request, peers, {
+  const sessionKey = affinityKey(tokenId, call.request.headers, undefined);
+  const forwardHeaders = messagesHeaders(call.request);
+  return generate(call, peers, {
     ...threadAffinity(tokenId, body, relayAffinity(tokenId, sessionKey, body)),
     body,
     model,
@@ -108,38 +108,35 @@ function asSubscription(error: GatewayError): GatewayError {
  * no tokens of the day, and is not recorded in the ledger.
  * @see spec "POST /v1/messages/count_tokens"
  */
-export async function countTokens(context: AdmittedRequest, peers: EndpointPeers): Promise<void> {
-  const { requestId, token, request, response, signal, logEntry, patience } = context;
-  const { body, model: given } = await readRequestBody(context, { streamed: false });
+export async function countTokens(call: Call, peers: EndpointPeers): Promise<void> {
+  const { id: requestId, token, request } = call;
+  const { body, model: given } = await readRequestBody(call, { streamed: false });
   const model = requiredModel(body, given);
   requireArray(body, 'messages', 'messages');
   const forwardHeaders = messagesHeaders(request);
 
   /** Returns the count as an answer of one frame. */
-  async function* execute(lease: Lease, callSignal: AbortSignal): AsyncGenerator<ExecuteResponse> {
+  async function* execute(lease: Lease, signal: AbortSignal): AsyncGenerator<ExecuteResponse> {
     const members = [...body.members];
     const head = create(ExecuteHeadSchema, { requestId, lease, dialect: Dialect.MESSAGES, forwardHeaders, members });
     const frames = requestFrames(head, body.source);
-    const call = adapterOf(lease, peers).countTokens(frames, { signal: callSignal, timeoutMs: countTimeoutMs });
-    const { result, inputTokens } = await call.catch(asAdapterFailure);
+    const counting = adapterOf(lease, peers).countTokens(frames, { signal, timeoutMs: countTimeoutMs });
+    const { result, inputTokens } = await counting.catch(asAdapterFailure);
     const hasSucceeded = result?.attempt?.result === AttemptResult.SUCCEEDED;
     const answer = hasSucceeded ? { head: {}, usage: { inputTokens } } : {};
     yield create(ExecuteResponseSchema, { result: result ?? {}, ...answer });
   }
   const formats = [ProviderFormat.MESSAGES];
   const sessionKey = affinityKey(token.tokenId, request.headers, undefined);
-  const caller = callerKey(token.tokenId);
   const features = featuresOf(forwardHeaders);
-  const asked = { requestId, token, model, formats, features, affinityKey: sessionKey, caller };
-  const plan = { ...asked, signal, logEntry, patience, execute };
-  const answer = await runAttempts(plan, peers).finally(() => peers.leases.stopRenewing(requestId));
+  const answer = await runAttempts({ call, model, formats, features, affinityKey: sessionKey, execute }, peers);
   if (answer.kind === 'failed') throw messagesError(answer);
   answer.frames.close();
   const report = reportOf(AttemptResult.SUCCEEDED);
-  logEntry.onAttemptEnded(report);
+  call.onAttemptEnded(report);
   // Without the session: a count does not show where a conversation's cache is.
   await peers.leases.report({ requestId, affinityKey: '', attempt: { lease: answer.lease, report } });
-  sendJson(response, 200, { input_tokens: answer.first.usage?.inputTokens ?? 0 });
+  sendJson(call.response, 200, { input_tokens: answer.first.usage?.inputTokens ?? 0 });
 }
 
 const countTimeoutMs = 60_000;

@@ -1,7 +1,7 @@
 import { GatewayError } from '@gateway/errors';
 import { asString, type JsonBody, type TrackedStringOptions } from '@gateway/json';
 import { readBody } from '../body/read-body.ts';
-import type { AdmittedRequest } from '../request-context.ts';
+import type { Call } from '../call.ts';
 
 interface Reading {
   /** See `readBody`. */
@@ -20,13 +20,10 @@ interface RequestBody {
  * The body of a model request. Its model is logged before anything else of it is checked, so that
  * the log has the model of a request that is then rejected.
  */
-export async function readRequestBody(
-  { request, bodyRules, logEntry }: Pick<AdmittedRequest, 'request' | 'bodyRules' | 'logEntry'>,
-  { tracked, streamed }: Reading = {},
-): Promise<RequestBody> {
-  const body = await readBody(request, bodyRules, tracked);
+export async function readRequestBody(call: Call, { tracked, streamed }: Reading = {}): Promise<RequestBody> {
+  const body = await readBody(call.request, call.bodyRules, tracked);
   const model = body.value('model');
-  logEntry.onBodyRead(asString(model) ?? '', streamed ?? asksForStream(body));
+  call.onBodyRead(asString(model) ?? '', streamed ?? asksForStream(body), body.source.length);
   return { body, model };
 }
 

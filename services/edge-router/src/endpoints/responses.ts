@@ -5,9 +5,10 @@ import { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import { classNotTaken } from '../attempts/attempt-errors.ts';
 import type { AttemptsFailed } from '../attempts/attempt-loop.ts';
+import type { Call } from '../call.ts';
 import { retryHeaders } from '../errors/render-error.ts';
 import { writeHead } from '../http/respond.ts';
-import type { AdmittedRequest, EndpointPeers } from '../request-context.ts';
+import type { EndpointPeers } from '../request-context.ts';
 import { affinityKey, relayAffinity } from './affinity.ts';
 import { generate } from './generate.ts';
 import { readRequestBody, requireArray, requiredModel } from './request-body.ts';
@@ -18,9 +19,9 @@ import { readRequestBody, requireArray, requiredModel } from './request-body.ts'
  * on unchanged.
  * @see spec "POST /v1/responses"
  */
-export async function responses(request: AdmittedRequest, peers: EndpointPeers): Promise<void> {
-  const { tokenId } = request.token;
-  const { body, model: given } = await readRequestBody(request, {
+export async function responses(call: Call, peers: EndpointPeers): Promise<void> {
+  const { tokenId } = call.token;
+  const { body, model: given } = await readRequestBody(call, {
     tracked: reasoningStrings('encrypted_content'),
     streamed: true,
   });
@@ -28,14 +29,14 @@ export async function responses(request: AdmittedRequest, peers: EndpointPeers):
   requireArray(body, 'input', 'input items, not a string');
   // Classes are for chat completions and Messages: here the model must belong to the pool.
   if (model.startsWith('gateway/')) throw classNotTaken(model);
-  const sessionKey = affinityKey(tokenId, request.request.headers, asString(body.value('prompt_cache_key')));
-  return generate(request, peers, {
+  const sessionKey = affinityKey(tokenId, call.request.headers, asString(body.value('prompt_cache_key')));
+  return generate(call, peers, {
     ...relayAffinity(tokenId, sessionKey, body),
     body,
     model,
     dialect: Dialect.RESPONSES,
     formats: [ProviderFormat.RESPONSES],
-    forwardHeaders: codexHeaders(request.request),
+    forwardHeaders: codexHeaders(call.request),
     onFailed: passOn,
   });
 }

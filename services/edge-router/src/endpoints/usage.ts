@@ -3,15 +3,16 @@ import type { LimitStatus } from '@gateway/proto/limiter/v1/limit_pb.js';
 import type { UsagePeriod, UsageTotals } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { epochMs, LOCAL_TIME_ZONE } from '@gateway/time';
 import { type CallTimes, isLimited, limiterTerms, shownInstant } from '../admission/admit.ts';
+import type { Call } from '../call.ts';
 import { sendJson } from '../http/respond.ts';
-import type { AdmittedRequest, EndpointPeers, LimitObject, UsageReport } from '../request-context.ts';
+import type { EndpointPeers, LimitObject, UsageReport } from '../request-context.ts';
 
 /**
  * Usage and limits of the calling token only. A token that asks often costs the ledger one query at
  * a time.
  * @see spec "GET /v1/usage"
  */
-export async function usage({ response, token, patience }: AdmittedRequest, peers: EndpointPeers): Promise<void> {
+export async function usage({ response, token, patience }: Call, peers: EndpointPeers): Promise<void> {
   const ask = () => peers.usageReports.ask(token.tokenId, () => reportOf(token, peers));
   const { used, limits } = await patience.within(ask);
   sendJson(response, 200, {

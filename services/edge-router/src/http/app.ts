@@ -1,32 +1,26 @@
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { TrustedProxies } from '@gateway/config';
 import { GatewayError, type GatewayErrorCode } from '@gateway/errors';
-import { CostKind } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { RequestEnding } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { failSpan, inSpan, type Span, SpanKind, startSpan, withSpan } from '@gateway/telemetry';
 import { epochMs } from '@gateway/time';
 import express from 'express';
-import { admit, limiterTerms, placesOf, takesPlaces } from '../admission/admit.ts';
+import { admit, placesOf, takesPlaces } from '../admission/admit.ts';
 import { authenticate, type TokenCache } from '../authentication/authenticate.ts';
 import { BodyMemory } from '../body/body-memory.ts';
 import { maxBytesOf } from '../body/read-body.ts';
+import { Call, type CallRoute } from '../call.ts';
 import { toClientError } from '../errors/client-error.ts';
 import { HttpFault } from '../errors/render-error.ts';
 import { methodLabel, otherRoute, type RequestEvents } from '../events.ts';
 import { Patience } from '../patience.ts';
 import type { EdgeRouterPeers } from '../peers.ts';
-import type { AdmittedRequest, EndpointPeers, Route } from '../request-context.ts';
+import type { EndpointPeers, Route } from '../request-context.ts';
 import { routes } from '../routes.ts';
 import { signInRoutes } from '../sign-in/sign-in-routes.ts';
-import { failureOf, type RequestLog, RequestLogEntry } from '../usage/request-log.ts';
-import {
-  clientRequestIdOf,
-  clientSignal,
-  nameForMessages,
-  requestIdOf,
-  sendError,
-  untilSentOrDisconnected,
-} from './respond.ts';
+import { failureOf, type RequestLog } from '../usage/request-log.ts';
+import { type EdgeResponse, nameForMessages, sendError, untilSentOrDisconnected } from './respond.ts';
+import type { EdgeListener } from './server.ts';
 import { hasStalled } from './stalled-clients.ts';
 
 export interface AppPeers extends EndpointPeers {
@@ -38,136 +32,128 @@ export interface AppPeers extends EndpointPeers {
 }
 
 /** The public API. Path and method decide 404, 405 and 426 before anything else. */
-export function createApp(peers: AppPeers): RequestListener {
+export function createApp(peers: AppPeers): EdgeListener {
   const bodies = new BodyMemory({
     limitBytes: peers.config.bodyMemoryMaxBytes,
     largestBodyBytes: Math.max(...routes.map(({ body }) => maxBytesOf(body))),
     waitMs: bodyWaitMs,
   });
   peers.events.showBodyMemory(bodies);
-  const router = express.Router({ caseSensitive: true, strict: true });
+  const router = createRouter();
   for (const route of routes) {
     router.all(route.path, (_request, response) =>
-      serve(route, response, peers, (asked) => answer(asked, route, peers, bodies)),
+      serve(route, response, peers, (call) => answer(call, route, peers, bodies)),
     );
   }
   for (const route of signInRoutes({ ...peers, onFault: (fault) => peers.events.faulted('sign_in', fault) })) {
-    const shown = { path: route.path, errorDialect: 'chat', operation: undefined } as const;
+    const shown = { ...nowhere, path: route.path, method: route.method === 'GET' ? 'get' : 'post' } as const;
     router.all(route.path, (_request, response) =>
       serve(shown, response, peers, async ({ request }) => {
-        checkMethod({ ...shown, method: route.method === 'GET' ? 'get' : 'post' }, request);
+        checkMethod(shown, request);
         await route.answer(request, response);
       }),
     );
   }
-  // Only the router, because a whole app would change the prototypes of each request and response.
-  // It needs only what Node provides.
-  const dispatch = router as unknown as (...args: [...Parameters<RequestListener>, (thrown?: unknown) => void]) => void;
   return (request, response) => {
-    dispatch(request, response, (thrown = new GatewayError('not_found', 'The endpoint does not exist.')) => {
+    router(request, response, (thrown = new GatewayError('not_found', 'The endpoint does not exist.')) => {
       void serve(nowhere, response, peers, () => Promise.reject(thrown));
     });
   };
 }
 
+/**
+ * Only express' router, because a whole app would change the prototypes of each request and
+ * response. It needs only what Node provides.
+ */
+function createRouter(): Router {
+  return express.Router({ caseSensitive: true, strict: true }) as unknown as Router;
+}
+
+interface Router {
+  (...exchange: [...Parameters<EdgeListener>, fallback: (thrown?: unknown) => void]): void;
+  all(path: string, handle: EdgeListener): void;
+}
+
 /** The route of requests that match no endpoint. */
-const nowhere = { path: otherRoute, errorDialect: 'chat', operation: undefined } as const;
+const nowhere: CallRoute = { path: otherRoute, errorDialect: 'chat', cost: undefined, operation: undefined };
 
 /** How long a request may wait in total for room for its body. */
 const bodyWaitMs = 5_000;
 
-type Asked = Pick<AdmittedRequest, 'requestId' | 'request' | 'response' | 'signal' | 'logEntry' | 'patience'>;
-
 /**
  * Measures, traces and logs a request, whatever `act` does with it. Errors that `act` throws are
- * rendered here.
+ * rendered here, when the request holds nothing any more.
  */
 async function serve(
-  { path, errorDialect, operation }: Pick<Route, 'path' | 'errorDialect' | 'operation'>,
-  response: ServerResponse,
-  { events, config, patienceMs, requestLog }: AppPeers,
-  act: (asked: Asked) => Promise<void>,
+  route: CallRoute,
+  response: EdgeResponse,
+  peers: AppPeers,
+  act: (call: Call) => Promise<void>,
 ): Promise<void> {
-  const request = response.req;
+  const { events, config, requestLog } = peers;
+  const { path, errorDialect, operation } = route;
   if (errorDialect === 'messages') nameForMessages(response);
+  const call = new Call(route, response, peers);
+  const { id, request, signal } = call;
   const method = methodLabel(request.method);
   events.requestStarted(method);
-  const requestId = requestIdOf(response);
-  const logEntry = new RequestLogEntry({
-    requestId,
-    clientRequestId: clientRequestIdOf(request),
-    endpoint: path,
-    receivedAtMs: epochMs(),
-    slowMs: config.traceSlowMs,
-  });
-  const span = startServerSpan(request, path, requestId, !config.trustsClientSampling);
+  const span = startServerSpan(request, path, id, !config.trustsClientSampling);
   await withSpan(span, async () => {
-    const signal = clientSignal(response);
     let errorCode: GatewayErrorCode | undefined;
     try {
-      await act({ requestId, request, response, signal, logEntry, patience: new Patience(patienceMs) });
+      await using _held = call;
+      await act(call);
     } catch (thrown) {
       const error = toClientError(thrown);
       if (!signal.aborted) {
         errorCode = error.code;
         events.refused(error);
-        if (errorCode === 'internal_error') events.requestFaulted(requestId, path, error);
+        if (errorCode === 'internal_error') events.requestFaulted(id, path, error);
       }
       sendError(response, error, errorDialect, epochMs());
     }
     await untilSentOrDisconnected(response, signal);
     const clientLeft = signal.aborted;
-    if (clientLeft && hasStalled(request.socket)) logEntry.onClientStalled();
-    logEntry.onEnded({ status: clientLeft ? 499 : response.statusCode, errorCode, clientLeft });
-    if (operation !== undefined) requestLog.add(logEntry);
-    events.requestEnded(method, operation, logEntry);
+    if (clientLeft && hasStalled(request.socket)) call.onClientStalled();
+    call.onEnded({ status: clientLeft ? 499 : response.statusCode, errorCode, clientLeft }, config.traceSlowMs);
+    if (operation !== undefined) requestLog.add(call.logged);
+    events.requestEnded(method, operation, call);
   });
-  endServerSpan(span, logEntry);
+  endServerSpan(span, call);
 }
 
 /** Every request to an endpoint takes the same steps: authenticate, admit, answer. */
-async function answer(asked: Asked, route: Route, peers: AppPeers, bodies: BodyMemory): Promise<void> {
-  const { requestId, request, response, signal, logEntry, patience } = asked;
+async function answer(call: Call, route: Route, peers: AppPeers, bodies: BodyMemory): Promise<void> {
+  const { id, request, response, signal, patience } = call;
   checkMethod(route, request);
   const token = await patience.within(() => authenticate(request, route.authHeader, peers));
-  logEntry.onAuthenticated(token.tokenId);
-  const takesTokens = route.cost === CostKind.REQUEST_AND_TOKENS;
+  call.onAuthenticated(token);
   // Before the body is read: a bad request takes a slot too.
   const { refusal, ...admission } = await inSpan('admit', {}, async (span) => {
+    const mayWait = call.isRecorded && peers.config.placeQueueMs > 0;
     // A request that waits for a place asks again and again.
-    const patient = () => (peers.config.placeQueueMs > 0 ? new Patience(peers.patienceMs) : patience);
-    const ask = () => patient().within(() => admit(requestId, token, route.cost, peers));
-    const decision = await (takesTokens ? peers.places.admit({ token, signal, ask }) : ask());
+    const ask = () =>
+      (mayWait ? new Patience(peers.patienceMs) : patience).within(() => admit(id, token, route.cost, peers));
+    const decision = await (mayWait ? peers.places.admit({ token, signal, ask }) : ask());
     if (decision.refusal !== undefined) span.setAttribute('gateway.limit', decision.refusal.limit ?? 'none');
     return decision;
   });
   if (route.operation !== undefined) response.setHeaders(new Map(Object.entries(admission.headers)));
   if (refusal !== undefined) {
-    logEntry.onRefused(refusal);
+    call.onRefused(refusal);
     throw refusal;
   }
-  logEntry.onAdmitted();
-  const hasPlaces = takesTokens && takesPlaces(token);
-  if (hasPlaces) peers.running.add(placesOf(requestId, token));
-  using allocation = bodies.open(token.tokenId, signal);
-  const bodyRules = { ...route.body, pace: peers.config.uploadPace, allocation };
-  try {
-    await route.endpoint({ ...asked, route, token, admission, bodyRules }, peers);
-  } finally {
-    logEntry.onWaitedForRoom(allocation.waitedMs);
-    // Nothing was recorded for it, which would have returned what it took.
-    if (hasPlaces && peers.running.remove(requestId)) {
-      const { localDay } = admission;
-      await peers.limiter.charge({ ...limiterTerms(token), requestId, localDay, tokens: 0, ended: true });
-    }
-  }
+  const allocation = bodies.open(token.tokenId, signal);
+  call.onAdmitted(admission, { ...route.body, pace: peers.config.uploadPace, allocation });
+  if (call.isRecorded && takesPlaces(token)) call.holdPlaces(placesOf(id, token));
+  await route.endpoint(call, peers);
 }
 
 /**
  * Each path has one method; a path with GET also accepts HEAD. Throws an error for any other
  * method.
  */
-function checkMethod({ method, errorDialect }: Pick<Route, 'method' | 'errorDialect'>, request: IncomingMessage): void {
+function checkMethod({ method, errorDialect }: CallRoute & Pick<Route, 'method'>, request: IncomingMessage): void {
   const taken = method === 'get' ? ['GET', 'HEAD'] : ['POST'];
   if (taken.includes(request.method ?? '')) return;
   if (errorDialect === 'responses' && asksForWebSocket(request)) {
@@ -209,13 +195,13 @@ function startServerSpan(
  * the trace. It has no `gen_ai.operation.name`, because it would then count as a call of a model,
  * like its span `chat`.
  */
-function endServerSpan(span: Span, { message, lease }: RequestLogEntry): void {
-  const { status, ending, slow } = message;
+function endServerSpan(span: Span, { logged, lease }: Call): void {
+  const { status, ending, slow } = logged;
   const hasFailed = status >= 500 || ending === RequestEnding.FAILED;
   span.setAttribute('http.response.status_code', status);
   if (lease?.modelUnlisted === false) span.setAttribute('gen_ai.request.model', lease.model);
-  if (hasFailed) failSpan(span, failureOf(message));
-  else if (ending !== RequestEnding.COMPLETED) span.setAttribute('error.type', failureOf(message));
+  if (hasFailed) failSpan(span, failureOf(logged));
+  else if (ending !== RequestEnding.COMPLETED) span.setAttribute('error.type', failureOf(logged));
   const keep = hasFailed ? 'failed' : slow ? 'slow' : undefined;
   if (keep !== undefined) span.setAttributes({ 'gateway.sampling.keep': true, 'gateway.sampling.reason': keep });
   span.end();

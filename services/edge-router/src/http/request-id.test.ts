@@ -1,18 +1,16 @@
-import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { assignRequestId, clientRequestIdOf, nameForMessages, requestIdOf } from './respond.ts';
+import { EdgeRequest } from '../body/read-body.ts';
+import { clientRequestIdOf, EdgeResponse, nameForMessages } from './respond.ts';
 
-const requestWith = (headers: IncomingMessage['headers']) =>
-  Object.assign(new IncomingMessage(new Socket()), { headers });
+const requestWith = (headers: EdgeRequest['headers']) => Object.assign(new EdgeRequest(new Socket()), { headers });
 
 describe('the id of a request', () => {
   it('is another one for each, and has two names for Messages', () => {
-    const [one, other] = [new ServerResponse(requestWith({})), new ServerResponse(requestWith({}))];
-    for (const response of [one, other]) assignRequestId(response);
-    expect(requestIdOf(one)).not.toBe(requestIdOf(other));
+    const [one, other] = [new EdgeResponse(requestWith({})), new EdgeResponse(requestWith({}))];
+    expect(one.requestId).not.toBe(other.requestId);
     nameForMessages(one);
-    expect(one.getHeaders()).toEqual({ 'x-request-id': requestIdOf(one), 'request-id': requestIdOf(one) });
+    expect(one.getHeaders()).toEqual({ 'x-request-id': one.requestId, 'request-id': one.requestId });
   });
 
   it('is not the one that a client sends, of which a bounded part is kept that can be seen', () => {

@@ -1,10 +1,13 @@
-import { createServer, type ServerResponse } from 'node:http';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { assignRequestId, requestIdOf, writeHead } from './respond.ts';
+import { EdgeRequest } from '../body/read-body.ts';
+import { EdgeResponse, writeHead } from './respond.ts';
 
-async function answered(answer: (response: ServerResponse) => void): Promise<Response> {
-  const server = createServer((_request, response) => answer(response));
+async function answered(answer: (response: EdgeResponse) => void): Promise<Response> {
+  const server = createServer({ IncomingMessage: EdgeRequest, ServerResponse: EdgeResponse }, (_request, response) =>
+    answer(response),
+  );
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   try {
     return await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
@@ -32,8 +35,7 @@ describe('the head of an answer', () => {
   it("names the request by our id, whatever a provider's answer names it", async () => {
     let requestId = '';
     const response = await answered((each) => {
-      assignRequestId(each);
-      requestId = requestIdOf(each);
+      requestId = each.requestId;
       writeHead(each, 200, { 'X-Request-Id': 'req_theirs', 'request-id': 'req_theirs', 'content-length': 0 });
       each.end();
     });

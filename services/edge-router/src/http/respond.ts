@@ -1,8 +1,8 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type IncomingMessage, ServerResponse } from 'node:http';
 import { finished } from 'node:stream/promises';
 import type { GatewayError } from '@gateway/errors';
 import { cancelTimer, startTimer, timeOrderedId } from '@gateway/time';
-import { isReceived, isUploading } from '../body/read-body.ts';
+import type { EdgeRequest } from '../body/read-body.ts';
 import { type ErrorDialect, renderError } from '../errors/render-error.ts';
 
 /**
@@ -33,14 +33,14 @@ export function sendJson(response: ServerResponse, status: number, value: unknow
  * Sends an error in the endpoint's shape. Does nothing if the answer has started: then its stream
  * ends it.
  */
-export function sendError(response: ServerResponse, error: GatewayError, dialect: ErrorDialect, nowMs = 0): void {
+export function sendError(response: EdgeResponse, error: GatewayError, dialect: ErrorDialect, nowMs = 0): void {
   if (response.headersSent || response.destroyed) return;
   const { status, headers, body } = renderError(error, dialect, nowMs);
   if (dialect === 'messages') nameForMessages(response);
   // The connection can't be reused: the unread body would be parsed as the next request.
-  if (!isReceived(response.req)) response.shouldKeepAlive = false;
+  if (!response.req.isReceived) response.shouldKeepAlive = false;
   writeHead(response, status, { ...headers, 'content-length': Buffer.byteLength(body) });
-  if (isUploading(response.req)) endAfterUpload(response, body);
+  if (response.req.isUploading) endAfterUpload(response, body);
   else response.end(body);
 }
 
@@ -87,18 +87,19 @@ const requestIdHeader = 'x-request-id';
  */
 const messagesRequestIdHeader = 'request-id';
 
-/** Assigns the request's id, which every answer to it contains. */
-export function assignRequestId(response: ServerResponse): void {
-  response.setHeader(requestIdHeader, timeOrderedId());
-}
+/** An answer, which contains the id of its request from the start. */
+export class EdgeResponse extends ServerResponse<EdgeRequest> {
+  readonly requestId = timeOrderedId();
 
-export function requestIdOf(response: ServerResponse): string {
-  return String(response.getHeader(requestIdHeader));
+  constructor(request: EdgeRequest) {
+    super(request);
+    this.setHeader(requestIdHeader, this.requestId);
+  }
 }
 
 /** Adds the id under the other name too. */
-export function nameForMessages(response: ServerResponse): void {
-  response.setHeader(messagesRequestIdHeader, requestIdOf(response));
+export function nameForMessages(response: EdgeResponse): void {
+  response.setHeader(messagesRequestIdHeader, response.requestId);
 }
 
 /**

@@ -1,10 +1,10 @@
-import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
+import { request as httpRequest } from 'node:http';
 import { type GatewayError, toGatewayError } from '@gateway/errors';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { BodyMemory } from '../body/body-memory.ts';
-import { readBody } from '../body/read-body.ts';
+import { type EdgeRequest, readBody } from '../body/read-body.ts';
 import { RawClient } from './__fixtures__/raw-client.ts';
-import { sendError, sendJson } from './respond.ts';
+import { type EdgeResponse, sendError, sendJson } from './respond.ts';
 import { HttpServer } from './server.ts';
 
 const limits = { limitBytes: 100_000, acceptsCompression: true };
@@ -49,7 +49,7 @@ describe('HttpServer', () => {
     });
   });
 
-  async function listener(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function listener(request: EdgeRequest, response: EdgeResponse): Promise<void> {
     const path = request.url ?? '';
     handled.push(path);
     try {

@@ -1,15 +1,18 @@
 import { once } from 'node:events';
-import { createServer, IncomingMessage, type RequestListener, type Server, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import { Server as NetServer, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { sharedPortOptions } from '@gateway/lifecycle/run-worker';
 import { cancelTimer, monotonicMs, startTimer } from '@gateway/time';
-import { breakUpload, deferUpload } from '../body/read-body.ts';
+import { EdgeRequest } from '../body/read-body.ts';
 import type { EdgeRouterConfig } from '../config.ts';
 import { HttpFault, toHttpFault } from '../errors/render-error.ts';
 import type { RequestEvents } from '../events.ts';
-import { assignRequestId, sendError } from './respond.ts';
+import { EdgeResponse, sendError } from './respond.ts';
 import { cutStalledClients } from './stalled-clients.ts';
+
+/** What answers requests. */
+export type EdgeListener = RequestListener<typeof EdgeRequest, typeof EdgeResponse>;
 
 type HttpServerEvents = Pick<RequestEvents, 'clientStalled' | 'refused'>;
 type HttpServerConfig = Pick<EdgeRouterConfig, 'host' | 'port' | 'headersTimeoutMs' | 'bodyTimeoutMs' | 'writeStallMs'>;
@@ -19,13 +22,13 @@ type HttpServerConfig = Pick<EdgeRouterConfig, 'host' | 'port' | 'headersTimeout
  * answers invalid requests in JSON, and drains without cutting requests.
  */
 export class HttpServer {
-  readonly #server: Server;
+  readonly #server: Server<typeof EdgeRequest, typeof EdgeResponse>;
   readonly #config: HttpServerConfig;
   readonly #events: HttpServerEvents;
   /** The latest answer on each connection. Pipelined requests run concurrently. */
-  readonly #latest = new WeakMap<Duplex, ServerResponse>();
+  readonly #latest = new WeakMap<Duplex, EdgeResponse>();
   /** Answers in progress. */
-  readonly #running = new Set<ServerResponse>();
+  readonly #running = new Set<EdgeResponse>();
   readonly #connections = new Set<Socket>();
   /** What had arrived on a connection when it became idle. */
   readonly #bytesReadWhenIdle = new WeakMap<Duplex, number>();
@@ -33,11 +36,13 @@ export class HttpServer {
   readonly #recent = new WeakSet<Duplex>();
   #drainAnnouncedMs: number | undefined;
 
-  constructor(listener: RequestListener, config: HttpServerConfig, events: HttpServerEvents) {
+  constructor(listener: EdgeListener, config: HttpServerConfig, events: HttpServerEvents) {
     this.#config = config;
     this.#events = events;
     const headersTimeout = Math.min(config.headersTimeoutMs, config.bodyTimeoutMs);
     this.#server = createServer({
+      IncomingMessage: EdgeRequest,
+      ServerResponse: EdgeResponse,
       headersTimeout,
       requestTimeout: config.bodyTimeoutMs,
       // How often Node checks its timeouts; the default of half a minute would make them
@@ -49,10 +54,10 @@ export class HttpServer {
       // A missing host is refused with our own message.
       requireHostHeader: false,
     });
-    const refuseExpectation: RequestListener = (_request, response) =>
+    const refuseExpectation: EdgeListener = (_request, response) =>
       this.#refuse(response, new HttpFault(417, 'The only supported expectation is 100-continue.'));
-    const awaitInvitation: RequestListener = (request, response) => {
-      deferUpload(request, response);
+    const awaitInvitation: EdgeListener = (request, response) => {
+      request.deferUpload(response);
       listener(request, response);
     };
     this.#server
@@ -124,12 +129,12 @@ export class HttpServer {
     return connection.bytesRead === (this.#bytesReadWhenIdle.get(connection) ?? 0);
   }
 
-  #onIdle({ req: { socket } }: ServerResponse): void {
+  #onIdle({ req: { socket } }: EdgeResponse): void {
     this.#bytesReadWhenIdle.set(socket, socket.bytesRead);
     if (this.#drainAnnouncedMs !== undefined) this.#recent.add(socket);
   }
 
-  #onRequest(request: IncomingMessage, response: ServerResponse, handle: RequestListener): void {
+  #onRequest(request: EdgeRequest, response: EdgeResponse, handle: EdgeListener): void {
     const earlier = this.#latest.get(request.socket);
     // An earlier answer closes the connection: later requests on it must not be processed.
     if (earlier !== undefined && !earlier.shouldKeepAlive) return;
@@ -139,7 +144,6 @@ export class HttpServer {
       this.#running.delete(response);
       this.#onIdle(response);
     });
-    assignRequestId(response);
     // Node drops bytes in the same packet as an upgrade request, even if nothing is upgraded.
     if (this.#drainAnnouncedMs !== undefined || request.headers.upgrade !== undefined) response.shouldKeepAlive = false;
     // A connection that waited for a last request has one.
@@ -172,7 +176,7 @@ export class HttpServer {
     else {
       // The error is in the body of a request: the body's reader answers.
       if (!latest.headersSent) latest.shouldKeepAlive = false;
-      breakUpload(latest.req, fault);
+      latest.req.breakUpload(fault);
     }
   }
 
@@ -191,8 +195,7 @@ export class HttpServer {
    */
   #endWithAnswer(connection: Duplex, fault: HttpFault): void {
     if (!connection.writable || !(connection instanceof Socket)) return;
-    const response = new ServerResponse(new IncomingMessage(connection));
-    assignRequestId(response);
+    const response = new EdgeResponse(new EdgeRequest(connection));
     response.assignSocket(connection);
     this.#refuse(response, fault);
     connection.end();
@@ -201,7 +204,7 @@ export class HttpServer {
   }
 
   /** Uses the chat shape, because no endpoint is known. */
-  #refuse(response: ServerResponse, error: HttpFault): void {
+  #refuse(response: EdgeResponse, error: HttpFault): void {
     response.shouldKeepAlive = false;
     this.#events.refused(error);
     sendError(response, error, 'chat');

@@ -1,17 +1,17 @@
-import { createServer, type Server, type ServerResponse } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { create } from '@bufbuild/protobuf';
 import { AttemptResult, LeaseSchema } from '@gateway/proto/pool/v1/account_pb.js';
 import { LedgerOutcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { RpcError } from '@gateway/rpc';
 import { ManualTime } from '@gateway/time/simulated';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { admittedCall } from '../__fixtures__/test-call.ts';
 import { ScriptedCall, type ScriptedFrame } from '../attempts/__fixtures__/scripted-call.ts';
 import { AnswerFrames } from '../attempts/answer-frames.ts';
+import { EdgeRequest } from '../body/read-body.ts';
 import type { ErrorDialect } from '../errors/render-error.ts';
-import { clientSignal } from '../http/respond.ts';
-import { RequestLogEntry } from '../usage/request-log.ts';
-import type { UsageRecorder } from '../usage/usage-recorder.ts';
+import { EdgeResponse } from '../http/respond.ts';
 import { relayAnswer } from './relay-answer.ts';
 
 const text = (value: string) => Buffer.from(value);
@@ -29,7 +29,7 @@ beforeEach(() => {
 afterEach(() => time[Symbol.dispose]());
 
 describe('relayAnswer', () => {
-  let server: Server;
+  let server: Server<typeof EdgeRequest, typeof EdgeResponse>;
   let url: string;
   let frames: readonly ScriptedFrame[];
   let together: boolean;
@@ -40,7 +40,10 @@ describe('relayAnswer', () => {
   let events: string[];
 
   beforeAll(async () => {
-    server = createServer((_request, response) => void relay(response));
+    server = createServer(
+      { IncomingMessage: EdgeRequest, ServerResponse: EdgeResponse },
+      (_request, response) => void relay(response),
+    );
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   });
@@ -52,31 +55,23 @@ describe('relayAnswer', () => {
     heartbeatMs = 60_000;
   });
 
-  async function relay(response: ServerResponse): Promise<void> {
-    const signal = clientSignal(response);
+  async function relay(response: EdgeResponse): Promise<void> {
+    const relayed = admittedCall({ id: 'r1', response, route: { errorDialect: dialect } });
+    relayed.onBodyRead('m', true, 0);
+    const usage = relayed.usage ?? expect.fail('usage arises');
+    const { signal } = relayed;
     call = new ScriptedCall(frames, { together });
     const rest = new AnswerFrames(call.frames, { call: call.controller, client: signal, isRecorded: true });
     const first = await rest.next();
     const lease = create(LeaseSchema, { provider: 'provider_a', model: 'gpt\n-5' });
-    const recorder: Pick<UsageRecorder, 'end' | 'onUsage'> = {
-      end: async (outcome, last) => {
-        if (last !== undefined) events.push(`used ${last.outputTokens} in the end`);
-        await new Promise((resolve) => setTimeout(resolve, 20));
-        events.push(`settled ${LedgerOutcome[outcome]} ${response.writableEnded ? 'late' : 'in time'}`);
-      },
-      onUsage: ({ outputTokens }) => events.push(`used ${outputTokens}`),
-    };
+    vi.spyOn(usage, 'settle').mockImplementation(async (outcome, last) => {
+      if (last !== undefined) events.push(`used ${last.outputTokens} in the end`);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      events.push(`settled ${LedgerOutcome[outcome]} ${response.writableEnded ? 'late' : 'in time'}`);
+    });
+    vi.spyOn(usage, 'onUsage').mockImplementation(({ outputTokens }) => void events.push(`used ${outputTokens}`));
     await relayAnswer(
-      {
-        requestId: 'r1',
-        response,
-        signal,
-        logEntry: new RequestLogEntry({ requestId: 'r1', endpoint: '/v1/chat/completions', receivedAtMs: 0 }),
-        dialect,
-        answer: { kind: 'answering', lease, first, frames: rest },
-        recorder,
-        affinityKey: '',
-      },
+      { call: relayed, answer: { kind: 'answering', lease, first, frames: rest }, affinityKey: '' },
       {
         leases: {
           report: async ({ attempt }) => {

@@ -8,18 +8,16 @@ import { cancelTimer, epochMs, startInterval, type Timer } from '@gateway/time';
 import { AnswerTooLongError } from '../attempts/attempt-errors.ts';
 import { type Answering, cancelledReport, cancelReasonOf, reportOf } from '../attempts/attempt-loop.ts';
 import type { Leases } from '../attempts/leases.ts';
+import type { Call } from '../call.ts';
 import type { EdgeRouterConfig } from '../config.ts';
 import type { Affinity, AnswerNames } from '../endpoints/affinity.ts';
-import { type ErrorDialect, renderStreamError } from '../errors/render-error.ts';
+import { renderStreamError } from '../errors/render-error.ts';
 import type { RequestEvents } from '../events.ts';
 import { writeHead } from '../http/respond.ts';
-import type { AdmittedRequest } from '../request-context.ts';
-import type { UsageRecorder } from '../usage/usage-recorder.ts';
 
-export interface Relay extends Affinity, Pick<AdmittedRequest, 'requestId' | 'response' | 'signal' | 'logEntry'> {
-  readonly dialect: ErrorDialect;
+export interface Relay extends Affinity {
+  readonly call: Call;
   readonly answer: Answering;
-  readonly recorder: Pick<UsageRecorder, 'onUsage' | 'end'>;
 }
 
 interface RelayPeers {
@@ -35,7 +33,9 @@ interface RelayPeers {
  * closed.
  */
 export async function relayAnswer(relay: Relay, { leases, config, events }: RelayPeers): Promise<void> {
-  const { requestId, response, signal, logEntry, dialect, answer, recorder, affinityKey, answerKeysOf } = relay;
+  const { call, answer, affinityKey, answerKeysOf } = relay;
+  const { id: requestId, response, signal } = call;
+  const dialect = call.route.errorDialect;
   /** Undefined until it is written. */
   let sentHead: ResponseHead | undefined;
   let isEventStream = false;
@@ -47,7 +47,7 @@ export async function relayAnswer(relay: Relay, { leases, config, events }: Rela
   try {
     for (let frame = answer.first; ; frame = await answer.frames.next()) {
       if (frame.result !== undefined) return await settle(frame, frame.result);
-      if (frame.usage !== undefined) recorder.onUsage(frame.usage);
+      if (frame.usage !== undefined) call.usage?.onUsage(frame.usage);
       await write(frame);
     }
   } catch (thrown) {
@@ -60,15 +60,15 @@ export async function relayAnswer(relay: Relay, { leases, config, events }: Rela
 
   /** The last frame of an answer: settles first, then sends the frame. */
   async function settle(frame: ExecuteResponse, result: ExecuteResult): Promise<void> {
-    logEntry.onAmended(result.amended);
+    call.onAmended(result.amended);
     const attempt = result.attempt ?? reportOf(AttemptResult.SUCCEEDED);
     const hasSucceeded = attempt.result === AttemptResult.SUCCEEDED;
     // If the provider ended the stream with its own error event, the answer is complete: the
     // gateway adds none.
     const isWhole = hasSucceeded || result.answerComplete;
-    if (!isWhole && frame.usage !== undefined) recorder.onUsage(frame.usage);
+    if (!isWhole && frame.usage !== undefined) call.usage?.onUsage(frame.usage);
     if (!isWhole) await write(frame);
-    const ended = recorder.end(
+    const ended = call.usage?.settle(
       hasSucceeded ? LedgerOutcome.COMPLETED : LedgerOutcome.FAILED,
       isWhole ? frame.usage : undefined,
     );
@@ -85,7 +85,7 @@ export async function relayAnswer(relay: Relay, { leases, config, events }: Rela
    */
   async function breakOff(thrown: unknown): Promise<void> {
     const clientLeft = signal.aborted;
-    const ended = recorder.end(clientLeft ? LedgerOutcome.ABORTED : LedgerOutcome.FAILED);
+    const ended = call.usage?.settle(clientLeft ? LedgerOutcome.ABORTED : LedgerOutcome.FAILED);
     await Promise.all([ended, reportEnd(cancelledReport, undefined, thrown)]);
     if (!clientLeft) endWithError(thrown instanceof AnswerTooLongError ? thrown : brokenOff(thrown));
   }
@@ -96,7 +96,7 @@ export async function relayAnswer(relay: Relay, { leases, config, events }: Rela
    */
   function reportEnd(report: AttemptReport, names: AnswerNames | undefined, cause?: unknown): Promise<void> {
     const isCancelled = report.result === AttemptResult.CANCELLED;
-    logEntry.onAttemptEnded(report, isCancelled ? cancelReasonOf(cause, signal) : undefined);
+    call.onAttemptEnded(report, isCancelled ? cancelReasonOf(cause, signal) : undefined);
     const answerKeys = (names && answerKeysOf?.(names)) ?? [];
     return leases.report({ requestId, affinityKey, attempt: { lease: answer.lease, report }, answerKeys });
   }
@@ -145,8 +145,8 @@ export async function relayAnswer(relay: Relay, { leases, config, events }: Rela
     sentHead = head;
     isEventStream = head.headers['content-type']?.startsWith('text/event-stream') ?? false;
     if (!isEventStream) return;
-    logEntry.onStreaming();
-    events.streamBegan(logEntry);
+    call.onStreaming();
+    events.streamBegan(call);
     activeSpan()?.addEvent('gen_ai.first_token');
   }
 

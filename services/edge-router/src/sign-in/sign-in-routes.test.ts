@@ -5,6 +5,7 @@ import { TrustedProxies } from '@gateway/config';
 import { GrantProblem, SignInService } from '@gateway/proto/identity/v1/person_service_pb.js';
 import { directClient, type Handlers, serviceRoute } from '@gateway/rpc';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { EdgeRequest } from '../body/read-body.ts';
 import { readEdgeRouterConfig } from '../config.ts';
 import { HttpFault } from '../errors/render-error.ts';
 import { ManagedClients } from './managed-settings.ts';
@@ -32,7 +33,7 @@ async function openRoutes(
     managed: new ManagedClients(),
     onFault: (fault) => faults.push(fault),
   });
-  const server = createServer(async (request, response) => {
+  const server = createServer({ IncomingMessage: EdgeRequest }, async (request, response) => {
     const route = routes.find(({ method, path }) => method === request.method && path === request.url);
     try {
       await route?.answer(request, response);

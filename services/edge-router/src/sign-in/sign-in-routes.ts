@@ -8,6 +8,7 @@ import { cacheTime } from '@gateway/time';
 import { LRUCache } from 'lru-cache';
 import { authenticate, type TokenCache } from '../authentication/authenticate.ts';
 import { LookupSlots } from '../authentication/lookup-slots.ts';
+import type { EdgeRequest } from '../body/read-body.ts';
 import type { EdgeRouterConfig } from '../config.ts';
 import { HttpFault } from '../errors/render-error.ts';
 import { sendJson } from '../http/respond.ts';
@@ -27,7 +28,7 @@ export interface SignInPeers {
 export interface SignInRoute {
   readonly method: 'GET' | 'POST';
   readonly path: string;
-  readonly answer: (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+  readonly answer: (request: EdgeRequest, response: ServerResponse) => Promise<void>;
 }
 
 /**
@@ -52,7 +53,7 @@ export function signInRoutes({
     const address = proxies.clientAddress(socket.remoteAddress, headers['x-forwarded-for']);
     return { client: headers['user-agent'] ?? '', address };
   };
-  const form = (request: IncomingMessage) => readForm(request, uploadPace);
+  const form = (request: EdgeRequest) => readForm(request, uploadPace);
   /** The identity service is away: the client keeps its tokens, and tries again. */
   const unlessAway = async (response: ServerResponse, answer: () => Promise<void>) => {
     try {

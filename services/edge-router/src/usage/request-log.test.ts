@@ -188,7 +188,7 @@ describe('the log entry of a request', () => {
     expect(message.noAccount).toMatchObject({ cause: NoAccountCause.EXHAUSTED, retryAtMs: 5_000 });
     const away = read();
     away.entry.onAsking();
-    away.wait(1_000).entry.onBrokerAway();
+    away.wait(1_000).entry.onNoAccount({ cause: NoAccountCause.BROKER_AWAY });
     expect(away.message.noAccount).toMatchObject({ cause: NoAccountCause.BROKER_AWAY, asked: 0, answered: 1_000 });
   });
 
@@ -216,25 +216,25 @@ describe('the request log', () => {
 
   it('takes no more than a hundred refused requests in a second, and counts the others', async () => {
     const { log, logged, time, metrics } = setUp();
-    for (let n = 0; n < 250; n++) log.add(refused().entry);
-    log.add(read().lease('a').answer().end().entry);
+    for (let n = 0; n < 250; n++) log.add(refused().message);
+    log.add(read().lease('a').answer().end().message);
     expect(logged).toHaveLength(101);
     expect(await metrics.exposition()).toContain('gateway_edge_request_log_dropped_total{reason="rate"} 150');
     time.advanceMs(1_000);
-    log.add(refused().entry);
+    log.add(refused().message);
     expect(logged).toHaveLength(102);
   });
 
   it('has no request without a valid token', () => {
     const { log, logged } = setUp();
-    log.add(new LoggedRequest('id').end({ status: 401, errorCode: 'unauthorized' }).entry);
+    log.add(new LoggedRequest('id').end({ status: 401, errorCode: 'unauthorized' }).message);
     expect(logged).toEqual([]);
   });
 
   it('counts what the outbox has no room for', async () => {
     const { log, metrics, room } = setUp();
     room.left = 0;
-    log.add(read().lease('a').answer().end().entry);
+    log.add(read().lease('a').answer().end().message);
     expect(await metrics.exposition()).toContain('gateway_edge_request_log_dropped_total{reason="backlog"} 1');
   });
 });

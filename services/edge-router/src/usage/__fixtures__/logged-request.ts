@@ -1,22 +1,25 @@
 import { create } from '@bufbuild/protobuf';
+import { TokenSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { AttemptReportSchema, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { type AcquireResponse, AcquireResponseSchema } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
-import { type FinalResponse, RequestLogEntry } from '../request-log.ts';
+import { admitCall, newCall } from '../../__fixtures__/test-call.ts';
+import type { Call } from '../../call.ts';
+import type { FinalResponse } from '../request-log.ts';
 
 export const slowMs = 10_000;
 
-/** The log entry of a made-up request, on a clock that only `wait` advances. */
+/** A made-up request, on a clock that only `wait` advances. */
 export class LoggedRequest {
-  readonly entry: RequestLogEntry;
+  readonly entry: Call;
   #nowMs = 1_000;
 
-  constructor(requestId = 'r', receivedAtMs = 0) {
-    this.entry = new RequestLogEntry({ requestId, endpoint: '/v1/messages', receivedAtMs, slowMs }, () => this.#nowMs);
+  constructor(id = 'r') {
+    this.entry = newCall({ id, route: { path: '/v1/messages' }, readMonotonicMs: () => this.#nowMs });
   }
 
   get message(): RequestLogged {
-    return this.entry.message;
+    return this.entry.logged;
   }
 
   wait(ms: number): this {
@@ -26,9 +29,9 @@ export class LoggedRequest {
 
   /** Authenticated, admitted and read. */
   read(model = 'gateway/sterk', tokenId = 't'): this {
-    this.entry.onAuthenticated(tokenId);
-    this.entry.onAdmitted();
-    this.entry.onBodyRead(model, true);
+    this.entry.onAuthenticated(create(TokenSchema, { tokenId }));
+    admitCall(this.entry);
+    this.entry.onBodyRead(model, true, 0);
     return this;
   }
 
@@ -59,7 +62,7 @@ export class LoggedRequest {
   }
 
   end(end: Partial<FinalResponse> = {}): this {
-    this.entry.onEnded({ status: 200, errorCode: undefined, clientLeft: false, ...end });
+    this.entry.onEnded({ status: 200, errorCode: undefined, clientLeft: false, ...end }, slowMs);
     return this;
   }
 }

@@ -2,15 +2,17 @@ import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import type { Settlement } from '@gateway/limits';
 import { PriceBook } from '@gateway/prices';
 import { UsageSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
-import { TokenKind, TokenSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { type Token, TokenKind, TokenSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { CostKind } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { LeaseSchema } from '@gateway/proto/pool/v1/account_pb.js';
 import { PriceListSchema } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { LedgerOutcome, type UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { ManualTime } from '@gateway/time/simulated';
 import { describe, expect, it } from 'vitest';
-import { admit } from '../admission/admit.ts';
-import { type RecorderPeers, UsageRecorder } from './usage-recorder.ts';
+import { admission, admitCall, newCall } from './__fixtures__/test-call.ts';
+import { admit } from './admission/admit.ts';
+import type { CallPeers } from './call.ts';
+import type { CallUsage } from './call-usage.ts';
 
 const lease = create(LeaseSchema, { provider: 'provider_a', model: 'gpt-5.5', accountId: 'responses/team-a' });
 const usage = (inputTokens: number, outputTokens: number, estimated = false) =>
@@ -22,7 +24,6 @@ function setUp(
 ) {
   const lines: string[] = [];
   const finals: UsageRecorded[] = [];
-  const removed: string[] = [];
   const charges: Settlement[] = [];
   const opened: (number | undefined)[] = [];
   const peers = {
@@ -46,21 +47,27 @@ function setUp(
         charges.push(charge);
       },
     },
-    running: { remove: (requestId: string) => removed.push(requestId) > 0 },
-  } satisfies RecorderPeers;
+  } satisfies Partial<CallPeers>;
   const token = create(TokenSchema, { tokenId: 't1', label: 'ci', limits, groupId: 'g1' });
-  const admission = { admittedAtMs: 1_000, localDay: '2026-11-20', headers: {} };
-  const request = { requestId: 'r1', token, admission, endpoint: '/v1/chat/completions', bodyBytes: 401 };
-  return { recorder: new UsageRecorder(request, peers), peers, opened, lines, finals, charges, removed };
+  return { call: usageOf(token, 401, peers), peers, opened, lines, finals, charges };
 }
 
-describe('UsageRecorder', () => {
+/** The usage of a request whose body is read. */
+function usageOf(token: Token, bodyBytes: number, peers: Partial<CallPeers>, of = admission): CallUsage {
+  const call = newCall({ id: 'r1', peers });
+  call.onAuthenticated(token);
+  admitCall(call, of);
+  call.onBodyRead('m', false, bodyBytes);
+  return call.usage ?? expect.fail('usage arises');
+}
+
+describe('the usage of a request', () => {
   it('records the last report once, and charges input plus output to the day of the admission', async () => {
-    const { recorder, finals, charges } = setUp();
-    recorder.onLease(lease);
-    recorder.onUsage(usage(10, 1, true));
-    recorder.onUsage(usage(12, 30));
-    await Promise.all([recorder.end(LedgerOutcome.COMPLETED), recorder.end(LedgerOutcome.ABORTED)]);
+    const { call, finals, charges } = setUp();
+    call.onLease(lease);
+    call.onUsage(usage(10, 1, true));
+    call.onUsage(usage(12, 30));
+    await Promise.all([call.settle(LedgerOutcome.COMPLETED), call.settle(LedgerOutcome.ABORTED)]);
     expect(finals).toHaveLength(1);
     expect(finals[0]).toMatchObject({
       requestId: 'r1',
@@ -78,34 +85,34 @@ describe('UsageRecorder', () => {
   });
 
   it('charges before the event may leave', async () => {
-    const { recorder, lines } = setUp();
-    recorder.onLease(lease);
-    await recorder.end(LedgerOutcome.COMPLETED, usage(12, 30));
+    const { call, lines } = setUp();
+    call.onLease(lease);
+    await call.settle(LedgerOutcome.COMPLETED, usage(12, 30));
     expect(lines).toEqual(['open UNSPECIFIED 0', 'charged 42', 'final COMPLETED 30']);
   });
 
   it('charges nothing to a token without a day budget', async () => {
-    const { recorder, finals, charges } = setUp({ requestsPerMinute: 5 });
-    recorder.onLease(lease);
-    recorder.onUsage(usage(1, 1));
-    await recorder.end(LedgerOutcome.COMPLETED);
+    const { call, finals, charges } = setUp({ requestsPerMinute: 5 });
+    call.onLease(lease);
+    call.onUsage(usage(1, 1));
+    await call.settle(LedgerOutcome.COMPLETED);
     expect(finals).toHaveLength(1);
     expect(charges).toEqual([]);
   });
 
   it('records nothing when no provider was sent the request', async () => {
-    const { recorder, lines, finals } = setUp();
-    recorder.onLease(lease);
-    await recorder.end(LedgerOutcome.ABORTED);
+    const { call, lines, finals } = setUp();
+    call.onLease(lease);
+    await call.settle(LedgerOutcome.ABORTED);
     expect(finals).toEqual([]);
     expect(lines).toEqual(['open UNSPECIFIED 0', 'close r1']);
   });
 
   it('records the input of a request that was sent and not answered, once and to the day as well', async () => {
-    const { recorder, lines, finals, charges } = setUp();
-    recorder.onLease(lease);
-    recorder.onSent(usage(90, 0, true));
-    await Promise.all([recorder.end(LedgerOutcome.ABORTED), recorder.end(LedgerOutcome.ABORTED)]);
+    const { call, lines, finals, charges } = setUp();
+    call.onLease(lease);
+    call.onSent(usage(90, 0, true));
+    await Promise.all([call.settle(LedgerOutcome.ABORTED), call.settle(LedgerOutcome.ABORTED)]);
     expect(finals).toHaveLength(1);
     expect(finals[0]).toMatchObject({
       inputTokens: 90,
@@ -118,49 +125,49 @@ describe('UsageRecorder', () => {
   });
 
   it('records nothing of a request that its provider refused, also when the client leaves before the next attempt', async () => {
-    const { recorder, finals } = setUp();
-    recorder.onLease(lease);
-    recorder.onSent(usage(90, 0, true));
-    recorder.onAttemptFailed();
-    await recorder.end(LedgerOutcome.ABORTED);
+    const { call, finals } = setUp();
+    call.onLease(lease);
+    call.onSent(usage(90, 0, true));
+    call.onAttemptFailed();
+    await call.settle(LedgerOutcome.ABORTED);
     expect(finals).toEqual([]);
     const other = setUp();
-    other.recorder.onLease(lease);
-    other.recorder.onSent(usage(90, 0, true));
-    other.recorder.onLease(lease);
-    await other.recorder.end(LedgerOutcome.ABORTED);
+    other.call.onLease(lease);
+    other.call.onSent(usage(90, 0, true));
+    other.call.onLease(lease);
+    await other.call.settle(LedgerOutcome.ABORTED);
     expect(other.finals).toEqual([]);
   });
 
   it('forgets what an attempt reported when the next one begins, and discards what led to no answer', async () => {
-    const { recorder, finals } = setUp();
-    recorder.onLease(lease);
-    recorder.onUsage(usage(10, 0, true));
-    recorder.onLease(lease);
-    await recorder.end(LedgerOutcome.ABORTED);
+    const { call, finals } = setUp();
+    call.onLease(lease);
+    call.onUsage(usage(10, 0, true));
+    call.onLease(lease);
+    await call.settle(LedgerOutcome.ABORTED);
     expect(finals).toEqual([]);
     const other = setUp();
-    other.recorder.onLease(lease);
-    other.recorder.onUsage(usage(10, 0, true));
-    await other.recorder.discard();
-    await other.recorder.end(LedgerOutcome.COMPLETED);
+    other.call.onLease(lease);
+    other.call.onUsage(usage(10, 0, true));
+    await other.call.discard();
+    await other.call.settle(LedgerOutcome.COMPLETED);
     expect(other.finals).toEqual([]);
   });
 
   describe('of attempts that were given up after their model had produced something', () => {
-    const give = (recorder: UsageRecorder, accountId: string, outputTokens: number) => {
-      recorder.onLease(create(LeaseSchema, { provider: 'provider_a', model: `model-${accountId}`, accountId }));
-      recorder.onSent(usage(90, 0, true));
-      recorder.onUsage(usage(90, outputTokens, true));
-      recorder.onProduced();
-      recorder.onAttemptFailed();
+    const give = (call: CallUsage, accountId: string, outputTokens: number) => {
+      call.onLease(create(LeaseSchema, { provider: 'provider_a', model: `model-${accountId}`, accountId }));
+      call.onSent(usage(90, 0, true));
+      call.onUsage(usage(90, outputTokens, true));
+      call.onProduced();
+      call.onAttemptFailed();
     };
 
     it('records each beside the answer, of its own account and model, and charges both to the day', async () => {
-      const { recorder, finals, charges, lines } = setUp();
-      give(recorder, 'a', 20);
-      recorder.onLease(lease);
-      await recorder.end(LedgerOutcome.COMPLETED, usage(12, 30));
+      const { call, finals, charges, lines } = setUp();
+      give(call, 'a', 20);
+      call.onLease(lease);
+      await call.settle(LedgerOutcome.COMPLETED, usage(12, 30));
       const givenUp = finals.find(({ requestId }) => requestId === 'r1/1');
       const answered = finals.find(({ requestId }) => requestId === 'r1');
       expect(givenUp).toMatchObject({
@@ -194,9 +201,9 @@ describe('UsageRecorder', () => {
     });
 
     it('records the last as the request, which failed, when there is no answer', async () => {
-      const { recorder, finals } = setUp();
-      for (const account of ['a', 'b', 'c']) give(recorder, account, 20);
-      await recorder.discard();
+      const { call, finals } = setUp();
+      for (const account of ['a', 'b', 'c']) give(call, account, 20);
+      await call.discard();
       const recorded = finals.map(
         ({ requestId, accountId, outcome }) => `${requestId} ${accountId} ${LedgerOutcome[outcome]}`,
       );
@@ -205,32 +212,32 @@ describe('UsageRecorder', () => {
 
     it('records them when the last attempt was refused, and when the client has left', async () => {
       const refused = setUp();
-      give(refused.recorder, 'a', 20);
-      refused.recorder.onLease(lease);
-      refused.recorder.onSent(usage(90, 0, true));
-      refused.recorder.onAttemptFailed();
-      await refused.recorder.discard();
+      give(refused.call, 'a', 20);
+      refused.call.onLease(lease);
+      refused.call.onSent(usage(90, 0, true));
+      refused.call.onAttemptFailed();
+      await refused.call.discard();
       expect(refused.finals).toMatchObject([{ requestId: 'r1/1', outcome: LedgerOutcome.GIVEN_UP }]);
       const left = setUp();
-      give(left.recorder, 'a', 20);
-      await left.recorder.end(LedgerOutcome.ABORTED);
+      give(left.call, 'a', 20);
+      await left.call.settle(LedgerOutcome.ABORTED);
       expect(left.finals).toMatchObject([{ requestId: 'r1', outcome: LedgerOutcome.ABORTED, outputTokens: 20 }]);
     });
   });
 
   it('notes in the outbox that a provider answers, and again at every thousand tokens', () => {
-    const { recorder, lines } = setUp();
-    recorder.onLease(lease);
-    for (const output of [0, 10, 999, 1_000, 1_999, 2_500]) recorder.onUsage(usage(5, output));
+    const { call, lines } = setUp();
+    call.onLease(lease);
+    for (const output of [0, 10, 999, 1_000, 1_999, 2_500]) call.onUsage(usage(5, output));
     expect(lines).toEqual(['open UNSPECIFIED 0', 'open FAILED 0', 'open FAILED 1000', 'open FAILED 2500']);
   });
 
   it('does not open a request again that has ended', async () => {
-    const { recorder, lines, finals } = setUp();
-    recorder.onLease(lease);
-    await recorder.end(LedgerOutcome.ABORTED);
-    recorder.onUsage(usage(5, 2_000));
-    recorder.onLease(lease);
+    const { call, lines, finals } = setUp();
+    call.onLease(lease);
+    await call.settle(LedgerOutcome.ABORTED);
+    call.onUsage(usage(5, 2_000));
+    call.onLease(lease);
     expect(lines).toEqual(['open UNSPECIFIED 0', 'close r1']);
     expect(finals).toEqual([]);
   });
@@ -250,10 +257,10 @@ describe('UsageRecorder', () => {
       );
 
     it('records the cost, by the day of the admission, also after prices have changed', async () => {
-      const { recorder, peers, finals } = setUp(undefined, bookOf(million, 2 * million));
+      const { call, peers, finals } = setUp(undefined, bookOf(million, 2 * million));
       peers.pricing.prices = bookOf(5 * million);
-      recorder.onLease(lease);
-      await recorder.end(
+      call.onLease(lease);
+      await call.settle(
         LedgerOutcome.COMPLETED,
         create(UsageSchema, { inputTokens: 100, cacheWrite5mTokens: 10, cacheWrite1hTokens: 40, outputTokens: 3 }),
       );
@@ -263,14 +270,14 @@ describe('UsageRecorder', () => {
 
     it('records the parts of the last report with their costs, and charges what is billed', async () => {
       const budgeted = { requestsPerMinute: 1, tokensPerDay: 1_000_000 };
-      const { recorder, finals, charges } = setUp(budgeted, bookOf(2 * million));
-      recorder.onLease(lease);
+      const { call, finals, charges } = setUp(budgeted, bookOf(2 * million));
+      call.onLease(lease);
       const own = { inputTokens: 20, outputTokens: 1 };
       const pass = { kind: 'compaction', inputTokens: 180, outputTokens: 5 };
       const unpriced = { kind: 'advisor_message', model: 'unknown', inputTokens: 7, outputTokens: 2 };
-      recorder.onUsage(create(UsageSchema, { ...own, parts: [own] }));
+      call.onUsage(create(UsageSchema, { ...own, parts: [own] }));
       const whole = { inputTokens: 207, outputTokens: 8, parts: [own, pass, unpriced] };
-      await recorder.end(LedgerOutcome.COMPLETED, create(UsageSchema, whole));
+      await call.settle(LedgerOutcome.COMPLETED, create(UsageSchema, whole));
       expect(finals).toHaveLength(1);
       const [final] = finals;
       expect(final).toMatchObject({ inputTokens: 207, outputTokens: 8 });
@@ -286,14 +293,14 @@ describe('UsageRecorder', () => {
     });
 
     it('records no cost for what was served otherwise than a price names, and forgets it with the next attempt', async () => {
-      const { recorder, finals } = setUp(undefined, bookOf(2 * million));
+      const { call, finals } = setUp(undefined, bookOf(2 * million));
       const fast = { inputTokens: 20, outputTokens: 1, speed: 'fast' };
-      recorder.onLease(lease);
-      recorder.onUsage(create(UsageSchema, { ...fast, parts: [fast] }));
-      recorder.onProduced();
-      recorder.onAttemptFailed();
-      recorder.onLease(lease);
-      await recorder.end(LedgerOutcome.COMPLETED, usage(10, 0));
+      call.onLease(lease);
+      call.onUsage(create(UsageSchema, { ...fast, parts: [fast] }));
+      call.onProduced();
+      call.onAttemptFailed();
+      call.onLease(lease);
+      await call.settle(LedgerOutcome.COMPLETED, usage(10, 0));
       expect(finals.map(({ parts, costMicros }) => [parts.length, costMicros]).toSorted()).toEqual([
         [0, 20],
         [1, undefined],
@@ -313,15 +320,14 @@ describe('UsageRecorder', () => {
         using _ = new ManualTime(Date.parse(instant));
         const personal = create(TokenSchema, { tokenId: 'p', kind: TokenKind.PERSONAL });
         const neverAsked = { admit: () => Promise.reject(new Error('a personal token has no limits')) };
-        const admission = await admit('r', personal, CostKind.REQUEST_AND_TOKENS, {
+        const ofThen = await admit('r', personal, CostKind.REQUEST_AND_TOKENS, {
           limiter: neverAsked,
           pricing: { prices: { currency: 'EUR' } },
         });
         const { peers, finals } = setUp(undefined, prices);
-        const request = { requestId: 'r', token: personal, admission, endpoint: '/v1/messages', bodyBytes: 1 };
-        const recorder = new UsageRecorder(request, peers);
-        recorder.onLease(create(LeaseSchema, { provider: 'provider_b', model: 'claude-sonnet-4-5' }));
-        await recorder.end(LedgerOutcome.COMPLETED, answer);
+        const call = usageOf(personal, 1, peers, ofThen);
+        call.onLease(create(LeaseSchema, { provider: 'provider_b', model: 'claude-sonnet-4-5' }));
+        await call.settle(LedgerOutcome.COMPLETED, answer);
         return finals[0]?.costMicros;
       };
       const rest = 540 + 555 + 600 + 7_545;
@@ -337,11 +343,9 @@ describe('UsageRecorder', () => {
       const group = { groupId: 'g1', limits: { budget: { amountMicros: 1 } } };
       const costOf = async (token: MessageInitShape<typeof TokenSchema>) => {
         const { peers, finals, charges } = setUp(undefined, bookOf(million));
-        const admission = { admittedAtMs: 1_000, localDay: '2026-11-20', headers: {} };
-        const of = { token: create(TokenSchema, token), admission, endpoint: '/v1/messages', bodyBytes: 1 };
-        const recorder = new UsageRecorder({ ...of, requestId: 'r' }, peers);
-        recorder.onLease(create(LeaseSchema, { provider: 'provider_a', model: 'without-a-price' }));
-        await recorder.end(LedgerOutcome.COMPLETED, usage(1_000_000, 0));
+        const call = usageOf(create(TokenSchema, token), 1, peers);
+        call.onLease(create(LeaseSchema, { provider: 'provider_a', model: 'without-a-price' }));
+        await call.settle(LedgerOutcome.COMPLETED, usage(1_000_000, 0));
         return [finals[0]?.costMicros, charges[0]?.costMicros];
       };
       const known = bookOf(million).costOf('gpt-5.5', usage(1_000_000, 0), '2026-11-20');
@@ -352,21 +356,21 @@ describe('UsageRecorder', () => {
     });
 
     it('gives the outbox the cost so far with every note', () => {
-      const { recorder, opened } = setUp(undefined, bookOf(million));
-      recorder.onLease(lease);
-      for (const output of [0, 10, 1_000]) recorder.onUsage(usage(5, output));
+      const { call, opened } = setUp(undefined, bookOf(million));
+      call.onLease(lease);
+      for (const output of [0, 10, 1_000]) call.onUsage(usage(5, output));
       // A body of 401 bytes is estimated as 101 tokens.
       expect(opened).toEqual([101, 5, 10_005]);
     });
 
     it('gives attempts that were given up the cost of their own model, and none to a model without a price', async () => {
-      const { recorder, finals } = setUp(undefined, bookOf(million));
+      const { call, finals } = setUp(undefined, bookOf(million));
       for (const model of ['model-a', 'unpriced', 'gpt-5.5']) {
-        recorder.onLease(create(LeaseSchema, { provider: 'provider_a', model }));
-        recorder.onUsage(usage(90, 20));
-        recorder.onProduced();
+        call.onLease(create(LeaseSchema, { provider: 'provider_a', model }));
+        call.onUsage(usage(90, 20));
+        call.onProduced();
       }
-      await recorder.end(LedgerOutcome.COMPLETED);
+      await call.settle(LedgerOutcome.COMPLETED);
       const costs = new Map(finals.map(({ model, costMicros }) => [model, costMicros]));
       expect(costs).toEqual(
         new Map([

@@ -1,0 +1,105 @@
+import { create } from '@bufbuild/protobuf';
+import type { RunningRequest, Settlement } from '@gateway/limits';
+import { UsageSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import { TokenSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { AttemptReportSchema, AttemptResult, LeaseSchema } from '@gateway/proto/pool/v1/account_pb.js';
+import { AcquireResponseSchema } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import { CancelReason } from '@gateway/proto/usage/v1/request_log_pb.js';
+import { LedgerOutcome, type UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { describe, expect, it } from 'vitest';
+import { admittedCall, newCall } from './__fixtures__/test-call.ts';
+import { placesOf } from './admission/admit.ts';
+import type { Call } from './call.ts';
+
+const token = create(TokenSchema, { tokenId: 't', limits: { concurrentRequests: 2 } });
+const lease = create(LeaseSchema, { model: 'm', accountId: 'a' });
+const usage = create(UsageSchema, { inputTokens: 90, outputTokens: 7 });
+
+/** An admitted request with a place, and a record of how what it holds ends. */
+function setUp() {
+  const running = new Set<RunningRequest>();
+  const seen = { ended: [] as string[], charges: [] as Settlement[], finals: [] as UsageRecorded[] };
+  const peers = {
+    running,
+    limiter: { charge: async (charge: Settlement) => void seen.charges.push(charge) },
+    outbox: {
+      open: () => undefined,
+      close: () => void seen.ended.push('row'),
+      finish: async (event: UsageRecorded) => void seen.finals.push(event),
+    },
+  };
+  const call = admittedCall({ peers }, token);
+  call.holdPlaces(placesOf(call.id, token));
+  const attempt = (): Call => {
+    call.onBodyRead('m', true, 400);
+    call.onAcquired(create(AcquireResponseSchema, { result: { case: 'lease', value: lease } }));
+    call.onLease(lease, { [Symbol.dispose]: () => void seen.ended.push('renewal') });
+    return call;
+  };
+  return { call, attempt, running, seen };
+}
+
+describe('what a request holds', () => {
+  it('ends with it, when no provider was asked', async () => {
+    const { call, running, seen } = setUp();
+    await call.bodyRules.allocation.take(100);
+    expect(running.size).toBe(1);
+    await call[Symbol.asyncDispose]();
+    expect([running.size, call.bodyRules.allocation.bytes, seen.finals]).toEqual([0, 0, []]);
+    expect(seen.charges).toMatchObject([{ key: 'token:t', requestId: 'r', tokens: 0, ended: true }]);
+  });
+
+  it('ends with it, when no attempt gave an answer', async () => {
+    const { attempt, running, seen } = setUp();
+    const call = attempt();
+    call.usage?.onSent(usage);
+    call.usage?.onAttemptFailed();
+    await call[Symbol.asyncDispose]();
+    expect([running.size, seen.ended, seen.finals]).toEqual([0, ['renewal', 'row'], []]);
+    expect(seen.charges).toMatchObject([{ tokens: 0, ended: true }]);
+  });
+
+  it('is returned once, with the charge of what was used', async () => {
+    const { attempt, running, seen } = setUp();
+    const call = attempt();
+    await call.usage?.settle(LedgerOutcome.COMPLETED, usage);
+    expect(running.size).toBe(0);
+    await call[Symbol.asyncDispose]();
+    expect(seen.charges).toMatchObject([{ tokens: 97, ended: true }]);
+    expect(seen.finals).toMatchObject([{ outcome: LedgerOutcome.COMPLETED }]);
+  });
+
+  it('is only what it reserved last, and nothing after a refusal has returned it', () => {
+    const { call, running } = setUp();
+    const reserved = { ...placesOf(call.id, token), reserved: { micros: 5, span: { from: 'a', to: 'b' } as never } };
+    call.holdPlaces(reserved);
+    expect([...running]).toEqual([reserved]);
+    expect([call.returnsPlaces(), call.returnsPlaces(), running.size]).toEqual([true, false, 0]);
+  });
+});
+
+describe('the usage of a request that ends without an answer', () => {
+  it('is recorded when the client left an attempt that was sent', async () => {
+    const { attempt, seen } = setUp();
+    const call = attempt();
+    call.usage?.onSent(usage);
+    call.request.socket.emit('close');
+    await call[Symbol.asyncDispose]();
+    expect(seen.finals).toMatchObject([{ outcome: LedgerOutcome.ABORTED, inputTokens: 90 }]);
+    expect(call.logged.usage).toMatchObject({ inputTokens: 90, outputTokens: 7 });
+  });
+
+  it('is recorded as failed when its answer took too long', async () => {
+    const { attempt, seen } = setUp();
+    const call = attempt();
+    call.usage?.onSent(usage);
+    call.onAttemptEnded(create(AttemptReportSchema, { result: AttemptResult.CANCELLED }), CancelReason.TOO_LONG);
+    await call[Symbol.asyncDispose]();
+    expect(seen.finals).toMatchObject([{ outcome: LedgerOutcome.FAILED, inputTokens: 90 }]);
+  });
+});
+
+it('holds nothing before it is admitted', async () => {
+  const call = newCall();
+  await expect(call[Symbol.asyncDispose]()).resolves.toBeUndefined();
+});
