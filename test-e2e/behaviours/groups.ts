@@ -3,7 +3,7 @@ import { create } from '@bufbuild/protobuf';
 import { GroupService } from '@gateway/proto/admin/v1/group_service_pb.js';
 import { TokenService } from '@gateway/proto/admin/v1/token_service_pb.js';
 import { AccessRulesSchema, TokenKind, UnpricedModels } from '@gateway/proto/identity/v1/identity_service_pb.js';
-import { BudgetPeriod, type LimitsSchema } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { BudgetPeriod, type LimitsSchema } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { roomMs } from '@gateway/testkit/room';
 import { describe, expect, it } from 'vitest';
 import { chat } from '../client/chat.ts';

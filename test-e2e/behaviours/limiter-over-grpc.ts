@@ -165,8 +165,8 @@ interface ProtoClient extends Disposable {
   call<T>(method: string, request: object): Promise<T>;
 }
 
-const limiterService = 'gateway.limiter.v1.LimiterService';
-const limiterProto = 'gateway/limiter/v1/limiter_service.proto';
+const limiterService = 'gateway.limiter.v2.LimiterService';
+const limiterProto = 'gateway/limiter/v2/limiter_service.proto';
 const healthProto = fileURLToPath(import.meta.resolve('grpc-health-check/proto/health/v1/health.proto'));
 
 /** A client with the certificate of a holder. */

@@ -1,4 +1,4 @@
-import { LimiterOperatorService, LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import { LimiterOperatorService, LimiterService } from '@gateway/proto/limiter/v2/limiter_service_pb.js';
 import { openChannel } from '@gateway/rpc/grpc';
 import { roomMs } from '@gateway/testkit/room';
 

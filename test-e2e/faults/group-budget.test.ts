@@ -1,7 +1,7 @@
 import { GroupService } from '@gateway/proto/admin/v1/group_service_pb.js';
 import { TokenService } from '@gateway/proto/admin/v1/token_service_pb.js';
 import { TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
-import { BudgetPeriod } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { BudgetPeriod } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { roomMs } from '@gateway/testkit/room';
 import { createTokenText } from '@gateway/tokens';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import { LimiterService } from '@gateway/proto/limiter/v2/limiter_service_pb.js';
 import type { Client } from '@gateway/rpc';
 import { openChannel } from '@gateway/rpc/grpc';
 import { freePorts, programOf } from '@gateway/testkit';

@@ -1,4 +1,4 @@
-import { CostKind } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { CostKind } from '@gateway/proto/limiter/v2/limit_pb.js';
 import type { RecordedRequest, Simulator } from '@gateway/simulator';
 import { localDayOf } from '@gateway/time';
 import { fromUsageMessage } from '@gateway/usage-stream/usage-message';

@@ -42,7 +42,7 @@ describe('the direction of imports', () => {
     importsAgainstTheLayers(madeUpTree(packages, { [file]: importing(specifier) })).map(violationText);
 
   it.each([
-    ['libs/rpc/src/a.ts', '@gateway/proto/limiter/v1/limit_pb.js'],
+    ['libs/rpc/src/a.ts', '@gateway/proto/limiter/v2/limit_pb.js'],
     ['libs/rpc/src/a.ts', '@gateway/errors'],
     ['services/limiter/src/a.ts', '@gateway/rpc/grpc'],
     ['services/all-in-one/src/a.ts', '@gateway/limiter/service'],

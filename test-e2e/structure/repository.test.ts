@@ -53,7 +53,7 @@ describe('the repository', () => {
 
   it('is read whole', () => {
     expect(tree.has('libs/rpc/src/index.ts')).toBe(true);
-    expect(tree.has('proto/gateway/limiter/v1/limiter_service.proto')).toBe(true);
+    expect(tree.has('proto/gateway/limiter/v2/limiter_service.proto')).toBe(true);
     expect(workspacesOf(tree).map(({ layer }) => layer)).toEqual(
       expect.arrayContaining(['proto', 'libs', 'services', 'test-e2e']),
     );

@@ -12,7 +12,7 @@ import { violationText } from './source-tree.ts';
 const packages = { proto: [], 'services/limiter': [], 'services/edge-router': [], 'services/all-in-one': [] };
 
 const whole: Readonly<Record<string, string>> = {
-  'proto/gateway/limiter/v1/limiter_service.proto':
+  'proto/gateway/limiter/v2/limiter_service.proto':
     'service LimiterService {\n  // rpc Never(A) returns (B);\n  rpc Admit(A) returns (B);\n  rpc AdmitStream(stream A) returns (stream B);\n}',
   'services/limiter/README.md': '',
   'services/limiter/src/main.ts': '',

@@ -1,7 +1,7 @@
 import { AdapterService } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { GroupService, IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { PersonService, SignInService } from '@gateway/proto/identity/v1/person_service_pb.js';
-import { LimiterOperatorService, LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import { LimiterOperatorService, LimiterService } from '@gateway/proto/limiter/v2/limiter_service_pb.js';
 import {
   CredentialService,
   PoolBrokerService,

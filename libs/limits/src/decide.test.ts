@@ -1,4 +1,4 @@
-import { BudgetPeriod, CostKind, LimitName } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { BudgetPeriod, CostKind, LimitName } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { describe, expect, it } from 'vitest';
 import { dayForgottenAtMs, decisionOf, type KeyFacts, refusalOf, reservationRefusal, undecided } from './decide.ts';
 import { MinuteWindow } from './minute-window.ts';

@@ -10,8 +10,8 @@ import {
   LimitStatusSchema,
   type Refusal,
   RefusalSchema,
-} from '@gateway/proto/limiter/v1/limit_pb.js';
-import type { AdmitRequest, AdmitResponse } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+} from '@gateway/proto/limiter/v2/limit_pb.js';
+import type { AdmitRequest, AdmitResponse } from '@gateway/proto/limiter/v2/limiter_service_pb.js';
 import { endOfLocalDayMs, type LocalDay, msUntil } from '@gateway/time';
 import type { CounterName, GroupedTerms, KeyLimits, KnownTotal } from './limited-key.ts';
 import { budgetSpan } from './span.ts';

@@ -5,7 +5,7 @@ import {
   LimitName,
   LimitStatusSchema,
   RefusalSchema,
-} from '@gateway/proto/limiter/v1/limit_pb.js';
+} from '@gateway/proto/limiter/v2/limit_pb.js';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { admitted, alone, at, open, setUp, today } from '../test/replica.ts';

@@ -1,4 +1,4 @@
-import type { Refusal } from '@gateway/proto/limiter/v1/limit_pb.js';
+import type { Refusal } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { RpcError } from '@gateway/rpc';
 import { outsideTraces } from '@gateway/telemetry';
 import { cancelTimer, epochMs, startInterval, startTimer, type Timer } from '@gateway/time';

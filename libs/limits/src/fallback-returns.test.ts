@@ -5,7 +5,7 @@ import {
   LimitName,
   LimitStatusSchema,
   RefusalSchema,
-} from '@gateway/proto/limiter/v1/limit_pb.js';
+} from '@gateway/proto/limiter/v2/limit_pb.js';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { admitted, alone, setUp, today } from '../test/replica.ts';
 import { undecided } from './decide.ts';

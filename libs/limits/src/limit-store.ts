@@ -1,5 +1,5 @@
-import type { Refusal } from '@gateway/proto/limiter/v1/limit_pb.js';
-import type { OwnAdmission as OwnAdmissionMessage } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import type { Refusal } from '@gateway/proto/limiter/v2/limit_pb.js';
+import type { OwnAdmission as OwnAdmissionMessage } from '@gateway/proto/limiter/v2/limiter_service_pb.js';
 import type { LocalDay } from '@gateway/time';
 import type { Check, Decision } from './decide.ts';
 import type { CounterName, GroupedTerms, KnownTotal, LimitedKey } from './limited-key.ts';

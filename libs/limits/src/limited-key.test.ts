@@ -1,4 +1,4 @@
-import { BudgetPeriod } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { BudgetPeriod } from '@gateway/proto/limiter/v2/limit_pb.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { keyNamed, type LimitedKey, nameOf, settledCounters } from './limited-key.ts';

@@ -1,4 +1,4 @@
-import type { Limits } from '@gateway/proto/limiter/v1/limit_pb.js';
+import type { Limits } from '@gateway/proto/limiter/v2/limit_pb.js';
 import type { LocalDay } from '@gateway/time';
 import { budgetSpan, daySpan, type Span } from './span.ts';
 

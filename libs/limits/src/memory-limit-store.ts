@@ -1,4 +1,4 @@
-import { CostKind, type Refusal } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { CostKind, type Refusal } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { epochMs, type LocalDay, localDayOf } from '@gateway/time';
 import { LRUCache } from 'lru-cache';
 import { Counters } from './counters.ts';

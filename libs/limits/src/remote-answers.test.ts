@@ -1,5 +1,5 @@
 import { create } from '@bufbuild/protobuf';
-import { BudgetPeriod, CostKind, LimitStatusSchema } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { BudgetPeriod, CostKind, LimitStatusSchema } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { describe, expect, it } from 'vitest';
 import type { Check, Decision } from './decide.ts';
 import { placesIn, reservedIn, slotsIn, totalsAfter, totalsIn } from './remote-answers.ts';

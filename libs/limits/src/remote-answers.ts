@@ -1,4 +1,4 @@
-import { CostKind, type LimitStatus } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { CostKind, type LimitStatus } from '@gateway/proto/limiter/v2/limit_pb.js';
 import type { Check, Decision } from './decide.ts';
 import type { OwnAdmission, Reservation, RunningRequest, SettledTotals, Settlement } from './limit-store.ts';
 import { counterName, type KnownTotal, type Subject, subjectsOf } from './limited-key.ts';

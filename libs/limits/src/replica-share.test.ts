@@ -1,5 +1,5 @@
 import { create } from '@bufbuild/protobuf';
-import { CostKind, LimitStatusSchema } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { CostKind, LimitStatusSchema } from '@gateway/proto/limiter/v2/limit_pb.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { asWhole, checkByShare, LastKnownPlace, ReplicaGroups, shareOf } from './replica-share.ts';

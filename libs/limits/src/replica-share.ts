@@ -1,4 +1,4 @@
-import type { LimitStatus } from '@gateway/proto/limiter/v1/limit_pb.js';
+import type { LimitStatus } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { LRUCache } from 'lru-cache';
 import type { Check, Decision } from './decide.ts';
 import type { KeyLimits } from './limited-key.ts';

@@ -1,4 +1,4 @@
-import { BudgetPeriod } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { BudgetPeriod } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { addLocalDays, type LocalDay } from '@gateway/time';
 
 /** What a counter counts: the tokens of a local day, or the money of a budget's period. */

@@ -1,5 +1,5 @@
 import { create } from '@bufbuild/protobuf';
-import { CostKind, LimitStatusSchema, type Refusal } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { CostKind, LimitStatusSchema, type Refusal } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { ManualTime } from '@gateway/time/simulated';
 import { onTestFinished, vi } from 'vitest';
 import type { Check, Decision } from '../src/decide.ts';

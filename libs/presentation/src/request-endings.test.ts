@@ -1,5 +1,5 @@
 import { create } from '@bufbuild/protobuf';
-import { LimitName, RefusalSchema } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { LimitName, RefusalSchema } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { RequestEnding } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { expect, it } from 'vitest';
 import { endingWords, rejectingLimitText, requestFilterName } from './request-endings.ts';

@@ -1,4 +1,4 @@
-import { LimitName } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { LimitName } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { RequestEnding, type RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { RequestFilter } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 

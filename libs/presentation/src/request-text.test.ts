@@ -1,5 +1,5 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
-import { LimitName } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { LimitName } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { AttemptResult, SkippedAccountsSchema } from '@gateway/proto/pool/v1/account_pb.js';
 import {
   CancelReason,

@@ -1,4 +1,4 @@
-import { LimitName } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { LimitName } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { AttemptResult, type SkippedAccounts } from '@gateway/proto/pool/v1/account_pb.js';
 import {
   CancelReason,

@@ -1,5 +1,5 @@
 import { create } from '@bufbuild/protobuf';
-import { LimitStatusSchema } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { LimitStatusSchema } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { expect, it } from 'vitest';
 import { reachedText, usedToday } from './token-use-text.ts';
 

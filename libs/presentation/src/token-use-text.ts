@@ -1,4 +1,4 @@
-import type { LimitStatus } from '@gateway/proto/limiter/v1/limit_pb.js';
+import type { LimitStatus } from '@gateway/proto/limiter/v2/limit_pb.js';
 
 /**
  * The tokens that count for a day's limit. The limiter says only how many are left; the last

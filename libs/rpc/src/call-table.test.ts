@@ -1,5 +1,5 @@
 import { AdapterService } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
-import { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import { LimiterService } from '@gateway/proto/limiter/v2/limiter_service_pb.js';
 import {
   CredentialService,
   PoolBrokerService,
@@ -25,7 +25,7 @@ describe('the call table', () => {
     expect(mayCall(['billing'], pathOf(LimiterService.method.admit))).toBe(true);
     expect(mayCall([], pathOf(LimiterService.method.admitStream))).toBe(true);
     expect(mayCall(['billing'], pathOf(PoolBrokerService.method.acquire))).toBe(false);
-    expect(mayCall(['billing', 'constructor'], '/gateway.limiter.v1.LimiterOperatorService/ReconcileDay')).toBe(false);
+    expect(mayCall(['billing', 'constructor'], '/gateway.limiter.v2.LimiterOperatorService/ReconcileDay')).toBe(false);
   });
 
   it('lets Prometheus and those in the table read metrics, others not', () => {

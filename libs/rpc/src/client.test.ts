@@ -1,5 +1,5 @@
 import { GatewayError } from '@gateway/errors';
-import { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import { LimiterService } from '@gateway/proto/limiter/v2/limiter_service_pb.js';
 import { describe, expect, it } from 'vitest';
 import { directClient } from './client.ts';
 import { type CallContext, serviceRoute } from './service-types.ts';
@@ -29,7 +29,7 @@ const client = directClient(
 describe('a call in process', () => {
   it('is answered with a whole message, and its context is over', async () => {
     const answer = await client.admit({ key: 'k' }, { timeoutMs: 1_000 });
-    expect(answer).toMatchObject({ $typeName: 'gateway.limiter.v1.AdmitResponse', status: { localDay: 'k' } });
+    expect(answer).toMatchObject({ $typeName: 'gateway.limiter.v2.AdmitResponse', status: { localDay: 'k' } });
     expect(lastContext?.signal.aborted).toBe(true);
   });
 

@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf';
 import { GatewayError } from '@gateway/errors';
 import { AdapterService, type ExecuteRequest } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
-import { LimiterService, PeekResponseSchema } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import { LimiterService, PeekResponseSchema } from '@gateway/proto/limiter/v2/limiter_service_pb.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { directClient } from './client.ts';
 import { GrpcServer } from './grpc/server.ts';

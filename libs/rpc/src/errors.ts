@@ -9,7 +9,7 @@ import {
   toGatewayError,
 } from '@gateway/errors';
 import { ErrorDetailSchema } from '@gateway/proto/error/v1/error_detail_pb.js';
-import type { Failure } from '@gateway/proto/rpc/v1/multiplex_service_pb.js';
+import type { Failure } from '@gateway/proto/rpc/v2/multiplex_service_pb.js';
 
 export type RpcStatus = keyof typeof codes;
 
@@ -94,7 +94,7 @@ export function requestIdOf(request: object | undefined): string | undefined {
   return typeof request.requestId === 'string' && request.requestId !== '' ? request.requestId : undefined;
 }
 
-const $typeName = 'gateway.rpc.v1.Failure';
+const $typeName = 'gateway.rpc.v2.Failure';
 
 const codes = {
   unavailable: Code.Unavailable,

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GatewayError } from '@gateway/errors';
 import { AdapterService } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
-import { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import { LimiterService } from '@gateway/proto/limiter/v2/limiter_service_pb.js';
 import { activeSpan, inSpan, type Logger, Metrics, type Span, SpanKind, startTracing } from '@gateway/telemetry';
 import { OtlpReceiver } from '@gateway/telemetry/testing';
 import { credentials, Client as GrpcClient, Metadata } from '@grpc/grpc-js';
@@ -75,7 +75,7 @@ async function counted(side: 'client' | 'server', method: string, code: string) 
   return text.match(new RegExp(`^rpc_${side}_call_duration_seconds_count{${labels}} (\\d+)$`, 'm'))?.[1];
 }
 
-const admit = 'limiter.v1.LimiterService/Admit';
+const admit = 'limiter.v2.LimiterService/Admit';
 const execute = 'adapter.v1.AdapterService/Execute';
 
 async function* only<T>(...items: readonly T[]) {
@@ -140,7 +140,7 @@ describe('calls on a shared stream', () => {
     const inFlight = async () => {
       const text = await metrics.server.exposition();
       return text.match(
-        /^gateway_rpc_server_calls_in_flight\{rpc_method="gateway.limiter.v1.LimiterService\/Admit"\} (\d)$/m,
+        /^gateway_rpc_server_calls_in_flight\{rpc_method="gateway.limiter.v2.LimiterService\/Admit"\} (\d)$/m,
       )?.[1];
     };
     await expect.poll(inFlight).toBe('1');

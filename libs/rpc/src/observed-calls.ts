@@ -1,7 +1,7 @@
 import type { DescMethod } from '@bufbuild/protobuf';
 import { ConnectError } from '@connectrpc/connect';
 import { toGatewayError } from '@gateway/errors';
-import { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import { LimiterService } from '@gateway/proto/limiter/v2/limiter_service_pb.js';
 import {
   activeSpan,
   failSpan,

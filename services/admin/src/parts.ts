@@ -4,7 +4,7 @@ import type { GatewayDatabase } from '@gateway/database';
 import type { AdapterService } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { GroupService, IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { PersonService } from '@gateway/proto/identity/v1/person_service_pb.js';
-import { LimiterOperatorService, LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import { LimiterOperatorService, LimiterService } from '@gateway/proto/limiter/v2/limiter_service_pb.js';
 import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import { PoolBrokerService, PoolOperatorService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { UsageLedgerService, UsageReportService } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';

@@ -1,6 +1,6 @@
 import { plainLimiter } from '@gateway/edge-router/admission/admit';
 import { runWorker } from '@gateway/lifecycle/run-worker';
-import { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import { LimiterService } from '@gateway/proto/limiter/v2/limiter_service_pb.js';
 import { openChannel } from '@gateway/rpc/grpc';
 import { readAllInOneConfig } from './config.ts';
 import { createFront } from './front.ts';

@@ -18,7 +18,7 @@ import { createPoolBrokerService } from '@gateway/pool-broker/service';
 import { MemoryPoolStore } from '@gateway/pool-broker/store/memory-pool-store';
 import { GroupService, IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { PersonService } from '@gateway/proto/identity/v1/person_service_pb.js';
-import { ReconcileDayResponseSchema } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import { ReconcileDayResponseSchema } from '@gateway/proto/limiter/v2/limiter_service_pb.js';
 import { PoolBrokerService, PoolOperatorService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { UsageLedgerService, UsageReportService } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';

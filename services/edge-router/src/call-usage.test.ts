@@ -3,7 +3,7 @@ import type { Settlement } from '@gateway/limits';
 import { PriceBook } from '@gateway/prices';
 import { UsageSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { type Token, TokenKind, TokenSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
-import { CostKind } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { CostKind } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { LeaseSchema } from '@gateway/proto/pool/v1/account_pb.js';
 import { PriceListSchema } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { LedgerOutcome, type UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';

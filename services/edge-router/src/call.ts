@@ -2,7 +2,7 @@ import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import type { GatewayError } from '@gateway/errors';
 import type { RunningRequest } from '@gateway/limits';
 import type { Token } from '@gateway/proto/identity/v1/identity_service_pb.js';
-import { CostKind, LimitName, RefusalSchema } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { CostKind, LimitName, RefusalSchema } from '@gateway/proto/limiter/v2/limit_pb.js';
 import type { AttemptReport, Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import type { AcquireResponse } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import {

@@ -1,4 +1,4 @@
-import { CostKind } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { CostKind } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { chatCompletions } from './endpoints/chat-completions.ts';
 import { countTokens, messages } from './endpoints/messages.ts';
 import { models } from './endpoints/models.ts';

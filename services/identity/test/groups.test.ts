@@ -6,7 +6,7 @@ import {
   TokenKind,
   UnpricedModels,
 } from '@gateway/proto/identity/v1/identity_service_pb.js';
-import { BudgetPeriod, type LimitsSchema } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { BudgetPeriod, type LimitsSchema } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { directClientOf } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { roomMs } from '@gateway/testkit/room';
@@ -32,7 +32,7 @@ describe.each(testDatabases)('groups over $name', ({ open }) => {
     const renamed = await world.groups.updateGroup({ groupId, name: 'team-b' });
     expect(renamed.group).toMatchObject({ name: 'team-b', limits, access, revision: 2 });
     const bare = await world.groups.updateGroup({ groupId, limits: {}, access: {}, expectedRevision: 2 });
-    expect(bare.group?.limits).toMatchObject({ $typeName: 'gateway.limiter.v1.Limits' });
+    expect(bare.group?.limits).toMatchObject({ $typeName: 'gateway.limiter.v2.Limits' });
     expect(bare.group?.limits?.budget).toBeUndefined();
     expect(bare.group?.access).toBeUndefined();
     expect((await world.groups.listGroups({})).groups).toEqual([bare.group]);

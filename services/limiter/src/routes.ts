@@ -1,4 +1,4 @@
-import { LimiterOperatorService, LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import { LimiterOperatorService, LimiterService } from '@gateway/proto/limiter/v2/limiter_service_pb.js';
 import { type ServiceRoute, serviceRoute } from '@gateway/rpc';
 import type { Limiter } from './limiter.ts';
 import { limiterOperatorHandlers } from './rpc/limiter-operator-service.ts';

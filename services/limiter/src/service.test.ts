@@ -1,6 +1,6 @@
 import type { Service } from '@gateway/lifecycle';
-import { CostKind, LimitName } from '@gateway/proto/limiter/v1/limit_pb.js';
-import { LimiterOperatorService, LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import { CostKind, LimitName } from '@gateway/proto/limiter/v2/limit_pb.js';
+import { LimiterOperatorService, LimiterService } from '@gateway/proto/limiter/v2/limiter_service_pb.js';
 import { type Client, directClient, directClientOf, type ServiceRoute } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { ManualTime } from '@gateway/time/simulated';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { AdmitStreamResponse } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
-import { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import type { AdmitStreamResponse } from '@gateway/proto/limiter/v2/limiter_service_pb.js';
+import { LimiterService } from '@gateway/proto/limiter/v2/limiter_service_pb.js';
 import { GrpcServer, openChannel } from '@gateway/rpc/grpc';
 import { testBackends } from '@gateway/testkit';
 import { roomMs } from '@gateway/testkit/room';

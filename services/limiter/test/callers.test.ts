@@ -11,7 +11,7 @@ import {
   type RunningRequest,
   type Settlement,
 } from '@gateway/limits';
-import { LimiterOperatorService, LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import { LimiterOperatorService, LimiterService } from '@gateway/proto/limiter/v2/limiter_service_pb.js';
 import { directClientOf, RpcError } from '@gateway/rpc';
 import { type Channel, GrpcServer, grpcDefinition, openChannel, Tls } from '@gateway/rpc/grpc';
 import { createLogger, Metrics } from '@gateway/telemetry';

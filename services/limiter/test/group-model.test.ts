@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { budgetSpan, type Check, type LimitStore, subjectsOf } from '@gateway/limits';
-import { BudgetPeriod, CostKind, LimitName } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { BudgetPeriod, CostKind, LimitName } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { addLocalDays, localDayOf, startOfLocalDayMs } from '@gateway/time';
 import type { ManualTime } from '@gateway/time/simulated';
 import fc from 'fast-check';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import { LimiterService } from '@gateway/proto/limiter/v2/limiter_service_pb.js';
 import { type Client, directClientOf } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { roomMs } from '@gateway/testkit/room';

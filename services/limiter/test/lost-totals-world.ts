@@ -1,6 +1,6 @@
 import { budgetSpan, daySpan, type LimitStore } from '@gateway/limits';
-import { BudgetPeriod } from '@gateway/proto/limiter/v1/limit_pb.js';
-import { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import { BudgetPeriod } from '@gateway/proto/limiter/v2/limit_pb.js';
+import { LimiterService } from '@gateway/proto/limiter/v2/limiter_service_pb.js';
 import { directClientOf } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { epochMs } from '@gateway/time';

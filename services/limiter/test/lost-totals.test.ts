@@ -1,4 +1,4 @@
-import { LimitName } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { LimitName } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { startRedis, type TestServer } from '@gateway/testkit';
 import { roomMs } from '@gateway/testkit/room';
 import fc from 'fast-check';

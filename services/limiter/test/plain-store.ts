@@ -6,7 +6,7 @@ import {
   type OwnAdmission,
   type Settlement,
 } from '@gateway/limits';
-import { CostKind, LimitName, type LimitStatus, type RequestWindow } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { CostKind, LimitName, type LimitStatus, type RequestWindow } from '@gateway/proto/limiter/v2/limit_pb.js';
 import type { LocalDay } from '@gateway/time';
 
 export interface PlainLimits {

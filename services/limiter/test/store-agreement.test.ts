@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { budgetSpan, daySpan, MemoryLimitStore } from '@gateway/limits';
-import { BudgetPeriod } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { BudgetPeriod } from '@gateway/proto/limiter/v2/limit_pb.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { PlainStore } from './plain-store.ts';

@@ -94,10 +94,10 @@ interface CheckClient {
 }
 
 function openClient(address: string): CheckClient {
-  const name = 'gateway.limiter.v1.LimiterService';
+  const name = 'gateway.limiter.v2.LimiterService';
   const folder = fileURLToPath(new URL('../../../proto', import.meta.url));
   const options = { includeDirs: [folder], enums: String, longs: String, defaults: true };
-  const definition = loadSync('gateway/limiter/v1/limiter_service.proto', options);
+  const definition = loadSync('gateway/limiter/v2/limiter_service.proto', options);
   const Client = makeGenericClientConstructor(definition[name] as ServiceDefinition, name);
   const client = new Client(address, credentials.createInsecure());
   // The generated methods are known only at run time; `this` is the client.

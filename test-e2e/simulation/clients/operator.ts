@@ -1,5 +1,5 @@
 import { GroupService, IdentityService, TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
-import { BudgetPeriod } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { BudgetPeriod } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { sleep } from '@gateway/time';
 import type { Network } from '../world/network.ts';
 import { RpcChannel, rpcPort } from '../world/rpc-network.ts';

@@ -12,14 +12,14 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"example.com/limiter-client/limiterv1"
+	"example.com/limiter-client/limiterv2"
 )
 
 // Asks a second time when the connection broke: with the same request id nothing counts twice.
 const serviceConfig = `{
 	"loadBalancingConfig": [{"round_robin": {}}],
 	"methodConfig": [{
-		"name": [{"service": "gateway.limiter.v1.LimiterService"}],
+		"name": [{"service": "gateway.limiter.v2.LimiterService"}],
 		"retryPolicy": {
 			"maxAttempts": 2,
 			"initialBackoff": "0.01s",
@@ -37,7 +37,7 @@ type Check struct {
 	// Unique per request. A call that is repeated with it takes no second slot.
 	RequestID string
 	// A limit that is left out is not held.
-	Limits *limiterv1.Limits
+	Limits *limiterv2.Limits
 }
 
 // Outcome says which of three a decision is.
@@ -66,13 +66,13 @@ type Decision struct {
 
 // Limiter asks over one connection, which the caller closes.
 type Limiter struct {
-	service limiterv1.LimiterServiceClient
+	service limiterv2.LimiterServiceClient
 	// A call that hangs is given up after this time, its one repetition included.
 	timeout time.Duration
 }
 
 func NewLimiter(connection grpc.ClientConnInterface, timeout time.Duration) *Limiter {
-	return &Limiter{limiterv1.NewLimiterServiceClient(connection), timeout}
+	return &Limiter{limiterv2.NewLimiterServiceClient(connection), timeout}
 }
 
 // Admit fails when the call itself is wrong.
@@ -105,12 +105,12 @@ func (l *Limiter) AdmitAll(ctx context.Context, checks []Check) ([]Decision, err
 	return decisions, nil
 }
 
-func (l *Limiter) decide(ctx context.Context, checks []Check) ([]*limiterv1.AdmitResponse, error) {
+func (l *Limiter) decide(ctx context.Context, checks []Check) ([]*limiterv2.AdmitResponse, error) {
 	stream, err := l.service.AdmitStream(ctx)
 	if err != nil {
 		return nil, err
 	}
-	request := &limiterv1.AdmitStreamRequest{}
+	request := &limiterv2.AdmitStreamRequest{}
 	for _, check := range checks {
 		request.Checks = append(request.Checks, toRequest(check))
 	}
@@ -133,7 +133,7 @@ func (l *Limiter) decide(ctx context.Context, checks []Check) ([]*limiterv1.Admi
 func (l *Limiter) Settle(ctx context.Context, key, requestID, localDay string, tokens float64) (float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
-	response, err := l.service.Settle(ctx, &limiterv1.SettleRequest{
+	response, err := l.service.Settle(ctx, &limiterv2.SettleRequest{
 		Key: key, RequestId: requestID, LocalDay: localDay, Tokens: tokens,
 	})
 	return response.GetUsedTokens(), err
@@ -149,11 +149,11 @@ func unanswered(err error) (Decision, error) {
 	}
 }
 
-func toRequest(check Check) *limiterv1.AdmitRequest {
-	return &limiterv1.AdmitRequest{Key: check.Key, RequestId: check.RequestID, Limits: check.Limits}
+func toRequest(check Check) *limiterv2.AdmitRequest {
+	return &limiterv2.AdmitRequest{Key: check.Key, RequestId: check.RequestID, Limits: check.Limits}
 }
 
-func toDecision(response *limiterv1.AdmitResponse) Decision {
+func toDecision(response *limiterv2.AdmitResponse) Decision {
 	refusal, requests := response.GetRefusal(), response.GetStatus().GetRequests()
 	if refusal == nil {
 		return Decision{

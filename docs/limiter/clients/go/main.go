@@ -12,7 +12,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"example.com/limiter-client/limiterv1"
+	"example.com/limiter-client/limiterv2"
 )
 
 // limiter-client 127.0.0.1:50051
@@ -37,7 +37,7 @@ func run(ctx context.Context, address string) error {
 	defer connection.Close()
 	limiter := NewLimiter(connection, readTimeout())
 	key := "my-service:" + newID()
-	limits := &limiterv1.Limits{RequestsPerMinute: proto.Uint32(5), TokensPerDay: proto.Float64(10_000)}
+	limits := &limiterv2.Limits{RequestsPerMinute: proto.Uint32(5), TokensPerDay: proto.Float64(10_000)}
 	var checks, batch []Check
 	for range make([]struct{}, 6) {
 		checks = append(checks, Check{key, newID(), limits})

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 import grpc
-from gateway.limiter.v1 import limit_pb2, limiter_service_pb2, limiter_service_pb2_grpc
+from gateway.limiter.v2 import limit_pb2, limiter_service_pb2, limiter_service_pb2_grpc
 
 # Asks a second time when the connection broke: with the same request id nothing counts twice.
 SERVICE_CONFIG = {
     "loadBalancingConfig": [{"round_robin": {}}],
     "methodConfig": [
         {
-            "name": [{"service": "gateway.limiter.v1.LimiterService"}],
+            "name": [{"service": "gateway.limiter.v2.LimiterService"}],
             "retryPolicy": {
                 "maxAttempts": 2,
                 "initialBackoff": "0.01s",

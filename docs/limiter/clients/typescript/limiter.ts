@@ -1,7 +1,7 @@
 import { type CallOptions, type Client, Code, ConnectError, createClient } from '@connectrpc/connect';
 import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node';
-import { LimitName } from './gen/gateway/limiter/v1/limit_pb.js';
-import { type AdmitResponse, LimiterService } from './gen/gateway/limiter/v1/limiter_service_pb.js';
+import { LimitName } from './gen/gateway/limiter/v2/limit_pb.js';
+import { type AdmitResponse, LimiterService } from './gen/gateway/limiter/v2/limiter_service_pb.js';
 
 export interface Check {
   /** The limited key. It belongs to the service that the certificate names. */

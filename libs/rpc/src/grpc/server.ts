@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Server as Listener, type Socket } from 'node:net';
 import type { DescMethod, Message } from '@bufbuild/protobuf';
-import { MultiplexService, type OpenRequest, type OpenResponse } from '@gateway/proto/rpc/v1/multiplex_service_pb.js';
+import { MultiplexService, type OpenRequest, type OpenResponse } from '@gateway/proto/rpc/v2/multiplex_service_pb.js';
 import type { Metrics } from '@gateway/telemetry';
 import { cancelTimer, startTimer } from '@gateway/time';
 import {

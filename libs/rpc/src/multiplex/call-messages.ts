@@ -1,4 +1,4 @@
-import type { Frame } from '@gateway/proto/rpc/v1/multiplex_service_pb.js';
+import type { Frame } from '@gateway/proto/rpc/v2/multiplex_service_pb.js';
 import type { BatchWriter } from './batch-writer.ts';
 
 /**
@@ -12,7 +12,7 @@ export type Content = Frame['content'];
 
 /** One frame of a call. `isLast`: this side sends no further message. */
 export function frameOf(callId: number, content: Content, isLast = false): Frame {
-  return { $typeName: 'gateway.rpc.v1.Frame', callId, isLast, content };
+  return { $typeName: 'gateway.rpc.v2.Frame', callId, isLast, content };
 }
 
 /**

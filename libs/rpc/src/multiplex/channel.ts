@@ -2,7 +2,7 @@ import { lookup } from 'node:dns/promises';
 import { once } from 'node:events';
 import { isIPv6 } from 'node:net';
 import { type DescMethod, type DescService, fromBinary, type Message } from '@bufbuild/protobuf';
-import { MultiplexService, type OpenResponse } from '@gateway/proto/rpc/v1/multiplex_service_pb.js';
+import { MultiplexService, type OpenResponse } from '@gateway/proto/rpc/v2/multiplex_service_pb.js';
 import { activeTraceparent, type Metrics } from '@gateway/telemetry';
 import {
   type ChannelCredentials,

@@ -1,4 +1,4 @@
-import type { Frame, OpenResponse } from '@gateway/proto/rpc/v1/multiplex_service_pb.js';
+import type { Frame, OpenResponse } from '@gateway/proto/rpc/v2/multiplex_service_pb.js';
 import { fromCallFailure, RpcError } from '../errors.ts';
 import { type BatchStream, BatchWriter } from './batch-writer.ts';
 import { CallMessages, frameOf } from './call-messages.ts';
@@ -154,7 +154,7 @@ export class ClientSession {
   #open({ path, timeoutMs, traceparent = '' }: AnyCall, request: Uint8Array | undefined, receiver: Receiver): number {
     const id = ++this.#lastCallId;
     this.#calls.set(id, receiver);
-    const $typeName = 'gateway.rpc.v1.Start';
+    const $typeName = 'gateway.rpc.v2.Start';
     const start = { $typeName, path, timeoutMs: wireMs(timeoutMs), request, traceparent } as const;
     this.#writer.send(frameOf(id, { case: 'start', value: start }));
     return id;
@@ -162,7 +162,7 @@ export class ClientSession {
 
   #cancel(id: number, failure: Error): void {
     if (!this.#calls.has(id)) return;
-    this.#writer.send(frameOf(id, { case: 'cancel', value: { $typeName: 'gateway.rpc.v1.Cancel' } }));
+    this.#writer.send(frameOf(id, { case: 'cancel', value: { $typeName: 'gateway.rpc.v2.Cancel' } }));
     this.#end(id, failure);
   }
 

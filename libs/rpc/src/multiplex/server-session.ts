@@ -1,6 +1,6 @@
 import { type DescMethod, fromBinary } from '@bufbuild/protobuf';
 import { Code } from '@connectrpc/connect';
-import type { Frame, OpenRequest, Start } from '@gateway/proto/rpc/v1/multiplex_service_pb.js';
+import type { Frame, OpenRequest, Start } from '@gateway/proto/rpc/v2/multiplex_service_pb.js';
 import { type OnFault, RpcError, toCallFailure } from '../errors.ts';
 import { CallObserver } from '../observed-calls.ts';
 import { answerAll, answerOnce, answersOnce, encoded, mapped, type ServedMethod } from '../served-methods.ts';
@@ -65,7 +65,7 @@ export class ServerSession {
    * end.
    */
   goAway(): void {
-    this.#writer.send(frameOf(0, { case: 'goAway', value: { $typeName: 'gateway.rpc.v1.GoAway' } }));
+    this.#writer.send(frameOf(0, { case: 'goAway', value: { $typeName: 'gateway.rpc.v2.GoAway' } }));
   }
 
   #onFrame(frame: Frame): void {
@@ -83,7 +83,7 @@ export class ServerSession {
     const served = this.#options.methods.get(start.path);
     if (served === undefined) {
       const message = `The server does not implement the method ${start.path}`;
-      const failure = { $typeName: 'gateway.rpc.v1.Failure', status: Code.Unimplemented, message } as const;
+      const failure = { $typeName: 'gateway.rpc.v2.Failure', status: Code.Unimplemented, message } as const;
       return this.#send(id, { case: 'failure', value: failure });
     }
     try {

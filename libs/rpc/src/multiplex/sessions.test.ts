@@ -1,5 +1,5 @@
 import { create } from '@bufbuild/protobuf';
-import { StartSchema } from '@gateway/proto/rpc/v1/multiplex_service_pb.js';
+import { StartSchema } from '@gateway/proto/rpc/v2/multiplex_service_pb.js';
 import { describe, expect, it } from 'vitest';
 import { servedMethods } from '../served-methods.ts';
 import { type CallContext, serviceRoute } from '../service-types.ts';

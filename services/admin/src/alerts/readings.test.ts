@@ -1,6 +1,6 @@
 import { GroupService, IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
-import { BudgetPeriod } from '@gateway/proto/limiter/v1/limit_pb.js';
-import { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import { BudgetPeriod } from '@gateway/proto/limiter/v2/limit_pb.js';
+import { LimiterService } from '@gateway/proto/limiter/v2/limiter_service_pb.js';
 import { PoolOperatorService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { UsageReportService } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { describe, expect, it } from 'vitest';

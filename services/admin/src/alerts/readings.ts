@@ -1,5 +1,5 @@
 import { Secret } from '@gateway/config';
-import { BudgetPeriod } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { BudgetPeriod } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { AlertFormat } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { UsageGrouping } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { localDayOf } from '@gateway/time';

@@ -3,7 +3,7 @@ import { Code, ConnectError, type HandlerContext, type ServiceImpl } from '@conn
 import { unknownContext } from '@gateway/prices';
 import type { CreateGroupRequest, GroupService } from '@gateway/proto/admin/v1/group_service_pb.js';
 import { type Group, GroupSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
-import { BudgetPeriod, type LimitStatus } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { BudgetPeriod, type LimitStatus } from '@gateway/proto/limiter/v2/limit_pb.js';
 import type { GatewayFile, ModelPrice } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { epochMs, startOfLocalDayMs } from '@gateway/time';
 import { type GivenGroup, groupProblems, requestsAtATimeOfBudget } from '@gateway/tokens';

@@ -1,7 +1,7 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { PriceBook } from '@gateway/prices';
 import { GroupSchema, UnpricedModels } from '@gateway/proto/identity/v1/identity_service_pb.js';
-import { BudgetPeriod } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { BudgetPeriod } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { ModelSchema } from '@gateway/proto/pool/v1/model_pb.js';
 import { PriceListSchema } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import fc from 'fast-check';

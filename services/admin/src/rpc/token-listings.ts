@@ -1,7 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { TokenListingSchema } from '@gateway/proto/admin/v1/token_service_pb.js';
 import type { Group, Token } from '@gateway/proto/identity/v1/identity_service_pb.js';
-import type { LimitStatus, Limits } from '@gateway/proto/limiter/v1/limit_pb.js';
+import type { LimitStatus, Limits } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { UsageGrouping } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { addLocalDays, epochMs, type LocalDay, localDayOf } from '@gateway/time';
 import { requestsAtATimeOfBudget } from '@gateway/tokens';

@@ -9,7 +9,7 @@ import {
   ReportUsageRequestSchema,
 } from '@gateway/proto/admin/v1/usage_service_pb.js';
 import { GroupService, TokenKind, TokenSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
-import { LimiterOperatorService, LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import { LimiterOperatorService, LimiterService } from '@gateway/proto/limiter/v2/limiter_service_pb.js';
 import { PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import {
   type ReportUsageRequest,

@@ -2,7 +2,7 @@ import { Socket } from 'node:net';
 import { create } from '@bufbuild/protobuf';
 import { PriceBook } from '@gateway/prices';
 import { TokenSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
-import { CostKind } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { CostKind } from '@gateway/proto/limiter/v2/limit_pb.js';
 import type { Admission } from '../admission/admit.ts';
 import { BodyMemory } from '../body/body-memory.ts';
 import { EdgeRequest } from '../body/read-body.ts';

@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf';
 import type { Check, Decision } from '@gateway/limits';
 import { TokenKind, TokenSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
-import { CostKind, LimitName, LimitStatusSchema, RefusalSchema } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { CostKind, LimitName, LimitStatusSchema, RefusalSchema } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { ManualTime } from '@gateway/time/simulated';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { admit } from './admit.ts';

@@ -11,7 +11,7 @@ import {
   type LimitStatus,
   type Limits,
   type Refusal,
-} from '@gateway/proto/limiter/v1/limit_pb.js';
+} from '@gateway/proto/limiter/v2/limit_pb.js';
 import { epochMs, localDayOf } from '@gateway/time';
 import type { EdgeRouterConfig } from '../config.ts';
 import type { RequestEvents } from '../events.ts';

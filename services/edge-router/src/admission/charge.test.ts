@@ -1,4 +1,4 @@
-import { LimiterService, type SettleRequest } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import { LimiterService, type SettleRequest } from '@gateway/proto/limiter/v2/limiter_service_pb.js';
 import { directClient, RpcError, serviceRoute } from '@gateway/rpc';
 import { describe, expect, it, vi } from 'vitest';
 import { OutageTolerantLimiter } from './outage-tolerant-limiter.ts';

@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf';
 import { MemoryLimitStore } from '@gateway/limits';
 import { TokenKind, TokenSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
-import { BudgetPeriod, CostKind } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { BudgetPeriod, CostKind } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { ManualTime } from '@gateway/time/simulated';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

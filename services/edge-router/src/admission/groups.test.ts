@@ -2,7 +2,7 @@ import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import type { Check, RunningRequest } from '@gateway/limits';
 import { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { TokenKind, TokenSchema, UnpricedModels } from '@gateway/proto/identity/v1/identity_service_pb.js';
-import { BudgetPeriod, CostKind, LimitName, RefusalSchema } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { BudgetPeriod, CostKind, LimitName, RefusalSchema } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { ManualTime } from '@gateway/time/simulated';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { admit, chargedTerms, isLimited, placesOf, pricedDayOf, takesPlaces } from './admit.ts';

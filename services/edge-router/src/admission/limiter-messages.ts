@@ -9,7 +9,7 @@ import type {
   SettledTotals,
   Settlement,
 } from '@gateway/limits';
-import { BudgetPeriod, type Refusal } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { BudgetPeriod, type Refusal } from '@gateway/proto/limiter/v2/limit_pb.js';
 import type {
   KnownTotalSchema,
   LimiterService,
@@ -18,7 +18,7 @@ import type {
   RunningRequestSchema,
   SettleRequestSchema,
   SettleResponse,
-} from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+} from '@gateway/proto/limiter/v2/limiter_service_pb.js';
 import type { CallOptions, Client } from '@gateway/rpc';
 
 /** The calls of the limiter that an edge makes. */

@@ -1,12 +1,12 @@
 import { create } from '@bufbuild/protobuf';
 import { GatewayError } from '@gateway/errors';
-import { CostKind } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { CostKind } from '@gateway/proto/limiter/v2/limit_pb.js';
 import {
   AdmitResponseSchema,
   type HeartbeatRequest,
   HeartbeatResponseSchema,
   PeekResponseSchema,
-} from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+} from '@gateway/proto/limiter/v2/limiter_service_pb.js';
 import { RpcError } from '@gateway/rpc';
 import { ManualTime } from '@gateway/time/simulated';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';

@@ -9,7 +9,7 @@ import {
   type Settlement,
   subjectsOf,
 } from '@gateway/limits';
-import { CostKind, type LimitStatus } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { CostKind, type LimitStatus } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { RpcError } from '@gateway/rpc';
 import { epochMs, localDayOf, sleep } from '@gateway/time';
 import type { RequestEvents } from '../events.ts';

@@ -1,6 +1,6 @@
 import { GatewayError } from '@gateway/errors';
-import { CostKind } from '@gateway/proto/limiter/v1/limit_pb.js';
-import { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import { CostKind } from '@gateway/proto/limiter/v2/limit_pb.js';
+import { LimiterService } from '@gateway/proto/limiter/v2/limiter_service_pb.js';
 import { directClient, serviceRoute } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { describe, expect, it } from 'vitest';

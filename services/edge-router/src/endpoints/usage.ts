@@ -1,5 +1,5 @@
 import { type Token, TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
-import type { LimitStatus } from '@gateway/proto/limiter/v1/limit_pb.js';
+import type { LimitStatus } from '@gateway/proto/limiter/v2/limit_pb.js';
 import type { UsagePeriod, UsageTotals } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { epochMs, LOCAL_TIME_ZONE } from '@gateway/time';
 import { type CallTimes, isLimited, limiterTerms, shownInstant } from '../admission/admit.ts';

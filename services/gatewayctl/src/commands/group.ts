@@ -8,7 +8,7 @@ import {
 } from '@gateway/proto/admin/v1/group_service_pb.js';
 import { TokenService } from '@gateway/proto/admin/v1/token_service_pb.js';
 import { UnpricedModels } from '@gateway/proto/identity/v1/identity_service_pb.js';
-import { BudgetPeriod } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { BudgetPeriod } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { Command, InvalidArgumentError } from 'commander';
 import { findGroup } from '../connection/named-group.ts';
 import { UsageError } from '../failures.ts';

@@ -1,5 +1,5 @@
 import type { AccessRules } from '@gateway/proto/identity/v1/identity_service_pb.js';
-import type { Limits } from '@gateway/proto/limiter/v1/limit_pb.js';
+import type { Limits } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { commaList } from './comma-list.ts';
 
 /** What flags say about limits and rules of a token or a group. Unset: unchanged. */

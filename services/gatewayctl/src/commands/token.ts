@@ -7,7 +7,7 @@ import {
   TokenService,
 } from '@gateway/proto/admin/v1/token_service_pb.js';
 import { type Token, TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
-import type { Concurrency, Limits } from '@gateway/proto/limiter/v1/limit_pb.js';
+import type { Concurrency, Limits } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { epochMs } from '@gateway/time';
 import { Command, Option } from 'commander';
 import type { AdminConnection } from '../connection/admin-connection.ts';

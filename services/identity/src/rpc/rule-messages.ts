@@ -7,7 +7,7 @@ import {
   type GroupSchema,
   UnpricedModels,
 } from '@gateway/proto/identity/v1/identity_service_pb.js';
-import { BudgetPeriod, type Limits, type LimitsSchema } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { BudgetPeriod, type Limits, type LimitsSchema } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { type GivenAccess, type GroupLimits, requestsAtATimeOfBudget, type TokenLimits } from '@gateway/tokens';
 import type { CountedGroup, Group } from '../store/group-store.ts';
 import type { Token } from '../store/token-store.ts';

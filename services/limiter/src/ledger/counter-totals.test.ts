@@ -1,6 +1,6 @@
 import { create } from '@bufbuild/protobuf';
 import { type Check, type Decision, daySpan, MemoryLimitStore, undecided } from '@gateway/limits';
-import { CostKind } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { CostKind } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { GetDayTotalResponseSchema } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { createLogger } from '@gateway/telemetry';
 import { ManualTime } from '@gateway/time/simulated';

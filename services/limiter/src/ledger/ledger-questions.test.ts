@@ -9,7 +9,7 @@ import {
   subjectsOf,
   undecided,
 } from '@gateway/limits';
-import { BudgetPeriod, CostKind } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { BudgetPeriod, CostKind } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { GetDayTotalResponseSchema, GetGroupTotalResponseSchema } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { createLogger } from '@gateway/telemetry';
 import { ManualTime } from '@gateway/time/simulated';

@@ -1,6 +1,6 @@
 import { GatewayError } from '@gateway/errors';
 import { daySpan } from '@gateway/limits';
-import type { LimiterOperatorService, ReconcileDayRequest } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import type { LimiterOperatorService, ReconcileDayRequest } from '@gateway/proto/limiter/v2/limiter_service_pb.js';
 import type { Caller, Handlers } from '@gateway/rpc';
 import { epochMs } from '@gateway/time';
 import type { Limiter } from '../limiter.ts';

@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { create } from '@bufbuild/protobuf';
 import { MemoryLimitStore } from '@gateway/limits';
-import { type AdmitStreamRequest, AdmitStreamRequestSchema } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import { type AdmitStreamRequest, AdmitStreamRequestSchema } from '@gateway/proto/limiter/v2/limiter_service_pb.js';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { describe, expect, it } from 'vitest';
 import { CounterTotals } from '../ledger/counter-totals.ts';

@@ -11,7 +11,7 @@ import {
   slicesOf,
   subjectsOf,
 } from '@gateway/limits';
-import { CostKind, LimitName, LimitStatusSchema } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { CostKind, LimitName, LimitStatusSchema } from '@gateway/proto/limiter/v2/limit_pb.js';
 import type {
   AdmitRequest,
   AdmitStreamRequest,
@@ -22,7 +22,7 @@ import type {
   ReserveRequest,
   RunningRequest as RunningRequestMessage,
   SettleRequest,
-} from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+} from '@gateway/proto/limiter/v2/limiter_service_pb.js';
 import type { Caller, Handlers } from '@gateway/rpc';
 import { epochMs, localDayOf } from '@gateway/time';
 import type { Limiter } from '../limiter.ts';
@@ -41,7 +41,7 @@ import {
   readPeriod,
 } from './read-terms.ts';
 
-/** Handlers of `gateway.limiter.v1.LimiterService`. Streams end when `draining` is aborted. */
+/** Handlers of `gateway.limiter.v2.LimiterService`. Streams end when `draining` is aborted. */
 export function limiterHandlers(limiter: Limiter, draining: AbortSignal): Handlers<typeof LimiterService> {
   return {
     admit: (request, { caller }) => admit(limiter, request, caller),

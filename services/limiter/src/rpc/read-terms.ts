@@ -8,8 +8,8 @@ import {
   type KnownTotal,
   type LimitedTerms,
 } from '@gateway/limits';
-import { BudgetPeriod, CostKind } from '@gateway/proto/limiter/v1/limit_pb.js';
-import type { KnownTotal as KnownTotalMessage, LimitedGroup } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import { BudgetPeriod, CostKind } from '@gateway/proto/limiter/v2/limit_pb.js';
+import type { KnownTotal as KnownTotalMessage, LimitedGroup } from '@gateway/proto/limiter/v2/limiter_service_pb.js';
 import type { Caller } from '@gateway/rpc';
 import { addLocalDays, isLocalDay, type LocalDay, localDayOf } from '@gateway/time';
 import { countedKey } from './caller-keys.ts';

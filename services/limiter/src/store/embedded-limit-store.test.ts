@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync, StatementSync } from 'node:sqlite';
 import { MemoryLimitStore } from '@gateway/limits';
-import { BudgetPeriod, CostKind } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { BudgetPeriod, CostKind } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { localDayOf } from '@gateway/time';
 import { ManualTime } from '@gateway/time/simulated';

@@ -18,7 +18,7 @@ import {
   subjectsOf,
   undecided,
 } from '@gateway/limits';
-import { BudgetPeriod, CostKind, type Refusal } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { BudgetPeriod, CostKind, type Refusal } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { endOfLocalDayMs, type LocalDay, startOfLocalDayMs } from '@gateway/time';
 import { counterKeys, redisKeys } from './redis-keys.ts';
 import type { RedisScripts } from './redis-scripts.ts';

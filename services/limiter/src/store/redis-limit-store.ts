@@ -22,7 +22,7 @@ import {
   type Settlement,
   undecided,
 } from '@gateway/limits';
-import { CostKind, type Refusal } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { CostKind, type Refusal } from '@gateway/proto/limiter/v2/limit_pb.js';
 import {
   connectTimeoutMs,
   onReconnected,

@@ -1,4 +1,4 @@
-import type { Frame } from '@gateway/proto/rpc/v1/multiplex_service_pb.js';
+import type { Frame } from '@gateway/proto/rpc/v2/multiplex_service_pb.js';
 import type { BatchStream } from '../batch-writer.ts';
 import type { ClientBatchStream } from '../client-session.ts';
 

@@ -5,7 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { AccessRules, Group, UnpricedModels } from "../../identity/v1/identity_service_pb.js";
-import type { Limits, LimitStatus } from "../../limiter/v1/limit_pb.js";
+import type { Limits, LimitStatus } from "../../limiter/v2/limit_pb.js";
 
 /**
  * Describes the file gateway/admin/v1/group_service.proto.
@@ -25,7 +25,7 @@ export declare type GroupListing = Message<"gateway.admin.v1.GroupListing"> & {
    * The current state of its limits, with what the budget's period has cost so far. Absent without
    * limits, and while the limiter is unreachable.
    *
-   * @generated from field: gateway.limiter.v1.LimitStatus limits = 2;
+   * @generated from field: gateway.limiter.v2.LimitStatus limits = 2;
    */
   limits?: LimitStatus | undefined;
 
@@ -185,7 +185,7 @@ export declare type CreateGroupRequest = Message<"gateway.admin.v1.CreateGroupRe
   note: string;
 
   /**
-   * @generated from field: gateway.limiter.v1.Limits limits = 3;
+   * @generated from field: gateway.limiter.v2.Limits limits = 3;
    */
   limits?: Limits | undefined;
 
@@ -257,7 +257,7 @@ export declare type UpdateGroupRequest = Message<"gateway.admin.v1.UpdateGroupRe
   /**
    * Absent: unchanged. Otherwise all limits are replaced: one that is not set is removed.
    *
-   * @generated from field: gateway.limiter.v1.Limits limits = 4;
+   * @generated from field: gateway.limiter.v2.Limits limits = 4;
    */
   limits?: Limits | undefined;
 

@@ -5,7 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { AccessRules, Token, TokenKind } from "../../identity/v1/identity_service_pb.js";
-import type { Limits, LimitStatus } from "../../limiter/v1/limit_pb.js";
+import type { Limits, LimitStatus } from "../../limiter/v2/limit_pb.js";
 
 /**
  * Describes the file gateway/admin/v1/token_service.proto.
@@ -102,7 +102,7 @@ export declare type TokenListing = Message<"gateway.admin.v1.TokenListing"> & {
    * The current state of its limits. Absent without limits, and while the limiter is
    * unreachable.
    *
-   * @generated from field: gateway.limiter.v1.LimitStatus limits = 2;
+   * @generated from field: gateway.limiter.v2.LimitStatus limits = 2;
    */
   limits?: LimitStatus | undefined;
 
@@ -180,7 +180,7 @@ export declare type IssueTokenRequest = Message<"gateway.admin.v1.IssueTokenRequ
   /**
    * Refused for personal tokens unless empty.
    *
-   * @generated from field: gateway.limiter.v1.Limits limits = 3;
+   * @generated from field: gateway.limiter.v2.Limits limits = 3;
    */
   limits?: Limits | undefined;
 
@@ -264,7 +264,7 @@ export declare type UpdateTokenRequest = Message<"gateway.admin.v1.UpdateTokenRe
   /**
    * Absent: unchanged. Otherwise all limits are replaced: one that is not set is removed.
    *
-   * @generated from field: gateway.limiter.v1.Limits limits = 3;
+   * @generated from field: gateway.limiter.v2.Limits limits = 3;
    */
   limits?: Limits | undefined;
 

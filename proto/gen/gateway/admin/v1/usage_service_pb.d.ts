@@ -7,7 +7,7 @@ import type { Message } from "@bufbuild/protobuf";
 import type { ReconcileDayResponse as ReconcileDayResponse$1, ReplayDeadLettersResponse as ReplayDeadLettersResponse$1, UsageGrouping, UsageReportRow } from "../../usage/v1/usage_operator_service_pb.js";
 import type { UsagePeriod, UsageTotals } from "../../usage/v1/usage_service_pb.js";
 import type { Token } from "../../identity/v1/identity_service_pb.js";
-import type { LimitStatus } from "../../limiter/v1/limit_pb.js";
+import type { LimitStatus } from "../../limiter/v2/limit_pb.js";
 import type { QuotaForecast } from "../../pool/v1/pool_broker_service_pb.js";
 
 /**
@@ -238,7 +238,7 @@ export declare type GetMyUsageResponse = Message<"gateway.admin.v1.GetMyUsageRes
   token?: Token | undefined;
 
   /**
-   * @generated from field: gateway.limiter.v1.LimitStatus limits = 2;
+   * @generated from field: gateway.limiter.v2.LimitStatus limits = 2;
    */
   limits?: LimitStatus | undefined;
 
@@ -275,7 +275,7 @@ export declare type GetMyUsageResponse = Message<"gateway.admin.v1.GetMyUsageRes
    * The current state of the group's limits, which all of its service tokens share. Absent: the
    * group has none, or the limiter is unreachable.
    *
-   * @generated from field: gateway.limiter.v1.LimitStatus group_limits = 8;
+   * @generated from field: gateway.limiter.v2.LimitStatus group_limits = 8;
    */
   groupLimits?: LimitStatus | undefined;
 

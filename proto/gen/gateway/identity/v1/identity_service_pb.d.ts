@@ -4,7 +4,7 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { Limits } from "../../limiter/v1/limit_pb.js";
+import type { Limits } from "../../limiter/v2/limit_pb.js";
 
 /**
  * Describes the file gateway/identity/v1/identity_service.proto.
@@ -33,7 +33,7 @@ export declare type Token = Message<"gateway.identity.v1.Token"> & {
   /**
    * Always empty for personal tokens.
    *
-   * @generated from field: gateway.limiter.v1.Limits limits = 4;
+   * @generated from field: gateway.limiter.v2.Limits limits = 4;
    */
   limits?: Limits | undefined;
 
@@ -159,7 +159,7 @@ export declare type Group = Message<"gateway.identity.v1.Group"> & {
   note: string;
 
   /**
-   * @generated from field: gateway.limiter.v1.Limits limits = 4;
+   * @generated from field: gateway.limiter.v2.Limits limits = 4;
    */
   limits?: Limits | undefined;
 
@@ -216,7 +216,7 @@ export declare type CreateGroupRequest = Message<"gateway.identity.v1.CreateGrou
   note: string;
 
   /**
-   * @generated from field: gateway.limiter.v1.Limits limits = 3;
+   * @generated from field: gateway.limiter.v2.Limits limits = 3;
    */
   limits?: Limits | undefined;
 
@@ -309,7 +309,7 @@ export declare type UpdateGroupRequest = Message<"gateway.identity.v1.UpdateGrou
   /**
    * Absent: unchanged. Otherwise all limits are replaced: one that is not set is removed.
    *
-   * @generated from field: gateway.limiter.v1.Limits limits = 4;
+   * @generated from field: gateway.limiter.v2.Limits limits = 4;
    */
   limits?: Limits | undefined;
 
@@ -456,7 +456,7 @@ export declare type IssueRequest = Message<"gateway.identity.v1.IssueRequest"> &
   /**
    * Refused for personal tokens unless empty.
    *
-   * @generated from field: gateway.limiter.v1.Limits limits = 3;
+   * @generated from field: gateway.limiter.v2.Limits limits = 3;
    */
   limits?: Limits | undefined;
 
@@ -565,7 +565,7 @@ export declare type UpdateRequest = Message<"gateway.identity.v1.UpdateRequest">
   /**
    * Absent: unchanged. Otherwise all limits are replaced: one that is not set is removed.
    *
-   * @generated from field: gateway.limiter.v1.Limits limits = 3;
+   * @generated from field: gateway.limiter.v2.Limits limits = 3;
    */
   limits?: Limits | undefined;
 

@@ -5,7 +5,7 @@
 import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Usage } from "../../adapter/v1/adapter_service_pb.js";
-import type { Refusal } from "../../limiter/v1/limit_pb.js";
+import type { Refusal } from "../../limiter/v2/limit_pb.js";
 import type { AttemptResult, SkippedAccounts } from "../../pool/v1/account_pb.js";
 
 /**
@@ -124,7 +124,7 @@ export declare type RequestLogged = Message<"gateway.usage.v1.RequestLogged"> & 
   /**
    * The limit of the token that refused it, and until when. Absent: none.
    *
-   * @generated from field: gateway.limiter.v1.Refusal refusal = 16;
+   * @generated from field: gateway.limiter.v2.Refusal refusal = 16;
    */
   refusal?: Refusal | undefined;
 

@@ -2,7 +2,7 @@ import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect';
 import { type GroupListing, GroupListingSchema, type GroupService } from '@gateway/proto/admin/v1/group_service_pb.js';
 import { type Group, GroupSchema, UnpricedModels } from '@gateway/proto/identity/v1/identity_service_pb.js';
-import { BudgetPeriod } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { BudgetPeriod } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { localDayOf } from '../../src/ui/time.tsx';
 import { invalid } from './invalid.ts';
 import { tokens } from './tokens.ts';

@@ -6,7 +6,7 @@ import {
   RequestListingSchema,
   type RequestService,
 } from '@gateway/proto/admin/v1/request_service_pb.js';
-import { LimitName } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { LimitName } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { CancelReason, NoAccountCause, RequestEnding } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { RequestFilter, type RequestSearch } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';

@@ -1,6 +1,6 @@
 import { create } from '@bufbuild/protobuf';
 import { UsagePartSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
-import { LimitName } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { LimitName } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import {
   CancelReason,

@@ -1,6 +1,6 @@
 import { formatMoney } from '@gateway/presentation';
 import type { GroupListing } from '@gateway/proto/admin/v1/group_service_pb.js';
-import type { Budget, BudgetStatus } from '@gateway/proto/limiter/v1/limit_pb.js';
+import type { Budget, BudgetStatus } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { Status } from '../../ui/status.tsx';
 import { DayTime, Time, useNowMs } from '../../ui/time.tsx';
 import { Meter } from '../tokens/token-limits.tsx';

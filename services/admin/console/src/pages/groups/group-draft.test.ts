@@ -1,6 +1,6 @@
 import { create } from '@bufbuild/protobuf';
 import { GroupSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
-import { BudgetPeriod } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { BudgetPeriod } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { describe, expect, it } from 'vitest';
 import { emptyGroup, groupDifferences, groupDraftOf, groupOf, groupUpdateOf } from './group-draft.ts';
 

@@ -1,7 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { CreateGroupRequestSchema, UpdateGroupRequestSchema } from '@gateway/proto/admin/v1/group_service_pb.js';
 import { type Group, UnpricedModels } from '@gateway/proto/identity/v1/identity_service_pb.js';
-import { type Budget, BudgetPeriod } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { type Budget, BudgetPeriod } from '@gateway/proto/limiter/v2/limit_pb.js';
 import {
   accessOf,
   changedFields,

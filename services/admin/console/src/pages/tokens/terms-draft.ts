@@ -6,7 +6,7 @@ import {
   type Group,
   type Token,
 } from '@gateway/proto/identity/v1/identity_service_pb.js';
-import { type Limits, LimitsSchema } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { type Limits, LimitsSchema } from '@gateway/proto/limiter/v2/limit_pb.js';
 
 /** The typed limits and rules, which tokens and groups have alike. An empty limit is none. */
 export interface TermsDraft {

@@ -1,7 +1,7 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import type { UpdateTokenRequestSchema } from '@gateway/proto/admin/v1/token_service_pb.js';
 import { type Token, TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
-import { type Limits, LimitsSchema } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { type Limits, LimitsSchema } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { formatMoment } from '../../ui/time.tsx';
 import {
   accessOf,

@@ -1,6 +1,6 @@
 import { formatCompact, reachedText, usedToday } from '@gateway/presentation';
 import type { Group, Token } from '@gateway/proto/identity/v1/identity_service_pb.js';
-import type { LimitStatus } from '@gateway/proto/limiter/v1/limit_pb.js';
+import type { LimitStatus } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { Bar } from '../../ui/status.tsx';
 import { Countdown, DayTime } from '../../ui/time.tsx';
 import './tokens.css';
