@@ -333,7 +333,7 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     name: 'a budget never counts what was spent',
     file: memoryLimits,
-    before: 'return { spentMicros, reservedMicros, isUnknown: isLedgerAway && !isLoaded };',
+    before: 'return { spentMicros, reservedMicros, isUnknown: isLedgerAway && known === undefined };',
     after: 'return { spentMicros: 0 * spentMicros, reservedMicros: 0 * reservedMicros, isUnknown: false };',
     checker: 'budget',
     runs: groups,
