@@ -71,7 +71,7 @@ export function tracesBehaviour(gateway: () => Topology): void {
       expect(await lastLogged()).toMatchObject({
         ending: 'REQUEST_ENDING_ABORTED',
         status: 499,
-        usage: { outputTokens: expect.any(String) },
+        usage: { outputTokens: expect.any(Number) },
         attempts: [{ cancelReason: 'CANCEL_REASON_CLIENT_LEFT' }],
       });
     });
@@ -113,7 +113,7 @@ export function tracesBehaviour(gateway: () => Topology): void {
         ending: 'REQUEST_ENDING_COMPLETED',
         status: 200,
         moved: true,
-        usage: { inputTokens: expect.any(String), outputTokens: expect.any(String) },
+        usage: { inputTokens: expect.any(Number), outputTokens: expect.any(Number) },
         attempts: [
           {
             accountId: limited,
