@@ -48,7 +48,7 @@ export class RedisModel {
     const { key, localDay, requestId, tokens } = settlement;
     const name = `${localDay}/${key}/${requestId}`;
     // Nothing comes in between: each call has taken effect when it returns its promise.
-    const before = store.settle({ ...settlement, requestId: '', tokens: 0 });
+    const before = store.settle({ ...settlement, requestId: '', tokens: 0, costMicros: 0, ended: false });
     const after = await store.settle(settlement);
     const added = after.usedTokens - (await before).usedTokens;
     const settledAtMs = this.#settledAtMs.get(name);
