@@ -120,7 +120,7 @@ export function tracesBehaviour(gateway: () => Topology): void {
             reason: 'because its session is bound to it',
             result: 'ATTEMPT_RESULT_RATE_LIMITED',
             upstreamStatus: 429,
-            retryAt: expect.any(String),
+            retryAtMs: expect.any(Number),
           },
           {
             accountId: other,
@@ -156,7 +156,7 @@ export function tracesBehaviour(gateway: () => Topology): void {
         ending: 'REQUEST_ENDING_FAILED',
         status: 429,
         errorCode: 'pool_exhausted',
-        noAccount: { cause: 'NO_ACCOUNT_CAUSE_EXHAUSTED', retryAt: expect.any(String) },
+        noAccount: { cause: 'NO_ACCOUNT_CAUSE_EXHAUSTED', retryAtMs: expect.any(Number) },
       });
       expect(last.attempts?.map(({ accountId }) => accountId).sort()).toEqual(['traced/a', 'traced/b']);
       const { stdout } = await request('list', '--status', 'failed', '--token', token.tokenId, '-o', 'json');
