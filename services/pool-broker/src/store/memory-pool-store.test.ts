@@ -220,6 +220,7 @@ describe('the store of a single process', () => {
   });
 
   it('counts no more than ten thousand callers, and forgets those that asked first', async () => {
+    using _ = new ManualTime(1_000);
     const store = new MemoryPoolStore();
     const ask = (caller: number) => store.shareOf({ ...shares, pool: 'p', caller: `caller ${caller}` });
     for (let n = 1; n < maxCallers; n++) await ask(n);
