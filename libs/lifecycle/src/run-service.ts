@@ -110,5 +110,7 @@ async function listenGrpc(
     stack.defer(() => server.stop(0));
     return [server];
   };
-  return [...(await listen(grpcPort, routes)), ...(await listen(credentialPort, credentialRoutes))];
+  // Whoever reaches the service finds its secrets too.
+  const secrets = await listen(credentialPort, credentialRoutes);
+  return [...(await listen(grpcPort, routes)), ...secrets];
 }

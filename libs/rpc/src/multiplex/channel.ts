@@ -236,7 +236,7 @@ async function connect(
   return session;
 }
 
-/** Asks the standard health service of a replica, on the same connection. */
+/** Asks the standard health service of a replica about all it serves, on the same connection. */
 class HealthProbe implements Disposable {
   readonly #client: GrpcClient;
   #call: ClientUnaryCall | undefined;
@@ -248,7 +248,7 @@ class HealthProbe implements Disposable {
   /** Resolves with any answer, because only a process that lives gives one. Never rejects. */
   probe(): Promise<void> {
     return new Promise((resolve) => {
-      this.#call = this.#client.makeUnaryRequest(healthPath, noBytes, asBytes, {}, () => resolve());
+      this.#call = this.#client.makeUnaryRequest(healthPath, asBytes, asBytes, Buffer.alloc(0), () => resolve());
     });
   }
 
@@ -260,14 +260,7 @@ class HealthProbe implements Disposable {
 
 const healthPath = '/grpc.health.v1.Health/Check';
 
-/** A request without fields, which asks about the whole server. */
-function noBytes(): Buffer {
-  return Buffer.alloc(0);
-}
-
-function asBytes(answer: Buffer): Buffer {
-  return answer;
-}
+const asBytes = (message: Buffer) => message;
 
 const never = new Promise<never>(() => undefined);
 

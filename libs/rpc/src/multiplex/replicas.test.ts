@@ -1,3 +1,4 @@
+import { monotonicMs } from '@gateway/time';
 import { describe, expect, it } from 'vitest';
 import { RpcError } from '../errors.ts';
 import { servedMethods } from '../served-methods.ts';
@@ -17,6 +18,7 @@ class World {
   readonly away = new Set<string>();
   readonly streams = new Map<string, MemoryStream>();
   attempts = 0;
+  triedAtMs = 0;
   lookups = 0;
   readonly replicas: Replicas;
   readonly client;
@@ -30,6 +32,7 @@ class World {
       },
       connect: async (address) => {
         this.attempts++;
+        this.triedAtMs = monotonicMs();
         if (this.away.has(address)) throw new Error('away');
         const stream = new MemoryStream();
         const { server } = stream;
@@ -97,6 +100,16 @@ describe('the replicas of a service', () => {
     await expect(world.ask()).rejects.toBeInstanceOf(RpcError);
     world.away.clear();
     await expect.poll(() => world.ask().catch(() => '')).toBe('one');
+  });
+
+  it('are tried at once for a call that finds them in a longer pause', async () => {
+    const world = new World();
+    world.away.add('one');
+    await expect(world.ask()).rejects.toThrow();
+    const isInLongPause = () => world.attempts > 6 && monotonicMs() - world.triedAtMs > firstBackoffMs;
+    await expect.poll(isInLongPause, { interval: 1 }).toBe(true);
+    world.away.clear();
+    expect(await world.ask()).toBe('one');
   });
 
   it('do without those that cannot be reached', async () => {

@@ -16,7 +16,7 @@ export interface ReplicasOptions {
   readonly resolveIntervalMs: number;
   /**
    * The pause after the first failed connection. Each further pause is twice as long, up to 20
-   * times the first.
+   * times the first. A call that needs a replica ends a pause that is longer than the first.
    */
   readonly firstBackoffMs: number;
 }
@@ -56,7 +56,7 @@ export class Replicas implements Disposable {
 
   /**
    * Resolves when a session may be ready. Rejects with `unavailable` when no replica can be
-   * reached.
+   * reached now: one that was away a moment ago is tried again, because it may be back.
    */
   async untilReady(): Promise<void> {
     // Connections outlive the call that happens to start them.
@@ -68,7 +68,9 @@ export class Replicas implements Disposable {
     for (;;) {
       if (this.#isClosed) throw new RpcError('unavailable', 'The channel is closed.');
       if (this.#sessions.length > 0) return;
-      if (![...this.#replicas.values()].some(({ isConnecting }) => isConnecting)) {
+      const replicas = [...this.#replicas.values()];
+      for (const { tryNow } of replicas) tryNow?.();
+      if (!replicas.some(({ isConnecting }) => isConnecting)) {
         throw new RpcError('unavailable', `${this.#options.name} can't be reached.`);
       }
       await this.#change.promise;
@@ -116,7 +118,8 @@ export class Replicas implements Disposable {
       replica.isConnecting = true;
       const session = await connect(address, signal).catch(failed);
       if (signal.aborted) return session?.close();
-      replica.isConnecting = false;
+      // Calls wait for a replica that has just been lost.
+      replica.isConnecting = session !== undefined;
       if (session !== undefined) {
         backoffMs = firstBackoffMs;
         lastProblem = undefined;
@@ -124,12 +127,18 @@ export class Replicas implements Disposable {
         this.#announce();
         await session.closing;
         replica.session = undefined;
-        // Calls wait for a replica that has just been lost.
-        replica.isConnecting = true;
       }
       this.#announce();
       // Jitter keeps clients from reconnecting to a restarted service all at once.
-      await sleep(backoffMs * (0.5 + random()), { signal, ref: false }).catch(() => undefined);
+      await sleep(firstBackoffMs * (0.5 + random()), { signal, ref: false }).catch(() => undefined);
+      const needed = new AbortController();
+      const restMs = (backoffMs - firstBackoffMs) * (0.5 + random());
+      replica.tryNow = () => {
+        replica.isConnecting = true;
+        needed.abort();
+      };
+      await sleep(restMs, { signal: AbortSignal.any([signal, needed.signal]), ref: false }).catch(() => undefined);
+      replica.tryNow = undefined;
     }
   }
 
@@ -145,4 +154,6 @@ interface Replica {
   readonly removed: AbortController;
   session: ClientSession | undefined;
   isConnecting: boolean;
+  /** Ends a longer pause. */
+  tryNow?: (() => void) | undefined;
 }
