@@ -106,7 +106,7 @@ describe('the replicas of a service', () => {
     const world = new World();
     world.away.add('one');
     await expect(world.ask()).rejects.toThrow();
-    const isInLongPause = () => world.attempts > 6 && monotonicMs() - world.triedAtMs > firstBackoffMs;
+    const isInLongPause = () => world.attempts > 6 && monotonicMs() - world.triedAtMs > 4 * firstBackoffMs;
     await expect.poll(isInLongPause, { interval: 1 }).toBe(true);
     world.away.clear();
     expect(await world.ask()).toBe('one');
