@@ -4,9 +4,8 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { RequestLogged } from "../../usage/v1/request_log_pb.js";
+import type { RequestRecorded } from "../../usage/v1/request_recorded_pb.js";
 import type { RequestSearch } from "../../usage/v1/usage_operator_service_pb.js";
-import type { UsageRecorded } from "../../usage/v1/usage_recorded_pb.js";
 
 /**
  * Describes the file gateway/admin/v1/request_service.proto.
@@ -18,9 +17,9 @@ export declare const file_gateway_admin_v1_request_service: GenFile;
  */
 export declare type RequestListing = Message<"gateway.admin.v1.RequestListing"> & {
   /**
-   * @generated from field: gateway.usage.v1.RequestLogged request = 1;
+   * @generated from field: gateway.usage.v1.RequestRecorded request = 1;
    */
-  request?: RequestLogged | undefined;
+  request?: RequestRecorded | undefined;
 
   /**
    * The label of the token. Empty: the token no longer exists.
@@ -125,12 +124,12 @@ export declare type GetRequestResponse = Message<"gateway.admin.v1.GetRequestRes
   request?: RequestListing | undefined;
 
   /**
-   * The request in the ledger. Absent: the ledger has no such request, or no longer keeps those of
-   * its day.
+   * Whether the ledger has usage of it. False: nothing was used, or the ledger no longer keeps
+   * requests of its day.
    *
-   * @generated from field: gateway.usage.v1.UsageRecorded recorded = 2;
+   * @generated from field: bool in_ledger = 2;
    */
-  recorded?: UsageRecorded | undefined;
+  inLedger: boolean;
 
   /**
    * When ingest stored it, by the database's clock. The ledger has had it since that time, too.

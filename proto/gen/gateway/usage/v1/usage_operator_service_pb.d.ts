@@ -5,8 +5,7 @@
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { UsageTotals } from "./usage_service_pb.js";
-import type { UsageRecorded } from "./usage_recorded_pb.js";
-import type { RequestLogged } from "./request_log_pb.js";
+import type { RequestRecorded } from "./request_recorded_pb.js";
 
 /**
  * Describes the file gateway/usage/v1/usage_operator_service.proto.
@@ -184,7 +183,7 @@ export declare const UsageReportRowSchema: GenMessage<UsageReportRow>;
  */
 export declare type FindRequestRequest = Message<"gateway.usage.v1.FindRequestRequest"> & {
   /**
-   * As in UsageRecorded.
+   * As in RequestRecorded.
    *
    * @generated from field: string request_id = 1;
    */
@@ -202,18 +201,19 @@ export declare const FindRequestRequestSchema: GenMessage<FindRequestRequest>;
  */
 export declare type FindRequestResponse = Message<"gateway.usage.v1.FindRequestResponse"> & {
   /**
-   * Absent: the ledger has no such request, or no longer keeps requests of its day.
+   * Of the log or, without a log part, of the ledger. Absent: neither has such a request, or keeps
+   * requests of its day.
    *
-   * @generated from field: gateway.usage.v1.UsageRecorded request = 1;
+   * @generated from field: gateway.usage.v1.RequestRecorded request = 1;
    */
-  request?: UsageRecorded | undefined;
+  request?: RequestRecorded | undefined;
 
   /**
-   * Absent: the log has no such request, or no longer keeps requests of its day.
+   * Whether the ledger has usage of it.
    *
-   * @generated from field: gateway.usage.v1.RequestLogged log = 2;
+   * @generated from field: bool in_ledger = 2;
    */
-  log?: RequestLogged | undefined;
+  inLedger: boolean;
 
   /**
    * When it was logged, by the database's clock. Absent: unknown.
@@ -264,9 +264,9 @@ export declare const ListRequestsRequestSchema: GenMessage<ListRequestsRequest>;
  */
 export declare type ListRequestsResponse = Message<"gateway.usage.v1.ListRequestsResponse"> & {
   /**
-   * @generated from field: repeated gateway.usage.v1.RequestLogged requests = 1;
+   * @generated from field: repeated gateway.usage.v1.RequestRecorded requests = 1;
    */
-  requests: RequestLogged[];
+  requests: RequestRecorded[];
 
   /**
    * Empty after the last page.
@@ -393,9 +393,9 @@ export declare type WatchRequestsResponse = Message<"gateway.usage.v1.WatchReque
   /**
    * Oldest first. Empty from time to time, to show that the connection is alive.
    *
-   * @generated from field: repeated gateway.usage.v1.RequestLogged requests = 1;
+   * @generated from field: repeated gateway.usage.v1.RequestRecorded requests = 1;
    */
-  requests: RequestLogged[];
+  requests: RequestRecorded[];
 
   /**
    * How many matching requests were left out because too many ended at once.

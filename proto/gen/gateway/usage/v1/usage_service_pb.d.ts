@@ -4,8 +4,7 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { UsageRecorded } from "./usage_recorded_pb.js";
-import type { RequestLogged } from "./request_log_pb.js";
+import type { RequestRecorded } from "./request_recorded_pb.js";
 
 /**
  * Describes the file gateway/usage/v1/usage_service.proto.
@@ -403,14 +402,9 @@ export declare const TypicalOutputSchema: GenMessage<TypicalOutput>;
  */
 export declare type RecordRequest = Message<"gateway.usage.v1.RecordRequest"> & {
   /**
-   * @generated from field: repeated gateway.usage.v1.UsageRecorded events = 1;
+   * @generated from field: repeated gateway.usage.v1.RequestRecorded requests = 3;
    */
-  events: UsageRecorded[];
-
-  /**
-   * @generated from field: repeated gateway.usage.v1.RequestLogged logs = 2;
-   */
-  logs: RequestLogged[];
+  requests: RequestRecorded[];
 };
 
 /**
@@ -424,7 +418,7 @@ export declare const RecordRequestSchema: GenMessage<RecordRequest>;
  */
 export declare type RecordResponse = Message<"gateway.usage.v1.RecordResponse"> & {
   /**
-   * Events that were new to the ledger.
+   * Entries that were new to the ledger.
    *
    * @generated from field: uint32 recorded = 1;
    */
