@@ -110,7 +110,7 @@ async function listenGrpc(
     stack.defer(() => server.stop(0));
     return [server];
   };
-  // Whoever reaches the service finds its secrets too.
+  // A client that reaches the service finds its secrets too.
   const secrets = await listen(credentialPort, credentialRoutes);
   return [...(await listen(grpcPort, routes)), ...secrets];
 }

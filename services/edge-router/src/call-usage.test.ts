@@ -1,18 +1,19 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import type { Settlement } from '@gateway/limits';
 import { PriceBook } from '@gateway/prices';
-import { UsageSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import { type Usage, UsageSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { type Token, TokenKind, TokenSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { CostKind } from '@gateway/proto/limiter/v2/limit_pb.js';
-import { LeaseSchema } from '@gateway/proto/pool/v1/account_pb.js';
-import { PriceListSchema } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
-import { LedgerOutcome, type UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { AttemptReportSchema, AttemptResult, type Lease, LeaseSchema } from '@gateway/proto/pool/v1/account_pb.js';
+import { AcquireResponseSchema, PriceListSchema } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import { RequestEnding, type RequestRecorded } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { ManualTime } from '@gateway/time/simulated';
 import { describe, expect, it } from 'vitest';
 import { admission, admitCall, newCall } from './__fixtures__/test-call.ts';
 import { admit } from './admission/admit.ts';
-import type { CallPeers } from './call.ts';
+import type { Call, CallPeers } from './call.ts';
 import type { CallUsage } from './call-usage.ts';
+import type { OutboxRow } from './usage/outbox.ts';
 
 const lease = create(LeaseSchema, { provider: 'provider_a', model: 'gpt-5.5', accountId: 'responses/team-a' });
 const usage = (inputTokens: number, outputTokens: number, estimated = false) =>
@@ -23,21 +24,24 @@ function setUp(
   prices = new PriceBook(),
 ) {
   const lines: string[] = [];
-  const finals: UsageRecorded[] = [];
+  const finals: ReturnType<typeof rowsOf>[number][] = [];
   const charges: Settlement[] = [];
   const opened: (number | undefined)[] = [];
+  const lineOf = ({ record }: OutboxRow) =>
+    `${RequestEnding[record.ending]} ${record.attempts.at(-1)?.usage?.outputTokens ?? 'none'}`;
   const peers = {
     pricing: { prices, neighboursOf: () => ['gpt-5.5', 'claude-sonnet-4-5'] },
     outbox: {
-      open: (event: UsageRecorded) => {
-        lines.push(`open ${LedgerOutcome[event.outcome]} ${event.outputTokens}`);
-        opened.push(event.costMicros);
+      open: (row: OutboxRow) => {
+        lines.push(`open ${lineOf(row)}`);
+        opened.push(row.record.attempts.at(-1)?.costMicros);
       },
-      close: (requestId: string) => void lines.push(`close ${requestId}`),
-      finish: async (event: UsageRecorded, charged?: Promise<void>) => {
+      close: ({ record }: OutboxRow) => void lines.push(`close ${record.requestId}`),
+      log: () => undefined,
+      finish: async (row: OutboxRow, charged?: Promise<void>) => {
         await charged;
-        lines.push(`final ${LedgerOutcome[event.outcome]} ${event.outputTokens}`);
-        finals.push(event);
+        lines.push(`final ${lineOf(row)}`);
+        finals.push(...rowsOf(row.record));
       },
     },
     limiter: {
@@ -52,22 +56,64 @@ function setUp(
   return { call: usageOf(token, 401, peers), peers, opened, lines, finals, charges };
 }
 
-/** The usage of a request whose body is read. */
-function usageOf(token: Token, bodyBytes: number, peers: Partial<CallPeers>, of = admission): CallUsage {
+/** What the ledger makes of a record. */
+function rowsOf({ requestId, tokenId, groupId, localDay, ending, attempts }: RequestRecorded) {
+  return attempts.flatMap(({ usage: counts, provider, model, accountId, costMicros }, n) => {
+    if (counts === undefined) return [];
+    const isLast = n === attempts.length - 1;
+    const outcome: RequestEnding | 'given up' = isLast ? ending : 'given up';
+    const key = { requestId: isLast ? requestId : `${requestId}/${n + 1}`, outcome };
+    return [{ ...counts, ...key, tokenId, groupId, localDay, provider, model, accountId, costMicros }];
+  });
+}
+
+/** A request whose body is read. */
+function usageOf(token: Token, bodyBytes: number, peers: Partial<CallPeers>, of = admission): UsedRequest {
   const call = newCall({ id: 'r1', peers });
   call.onAuthenticated(token);
   admitCall(call, of);
   call.onBodyRead('m', false, bodyBytes);
-  return call.usage ?? expect.fail('usage arises');
+  return new UsedRequest(call);
+}
+
+class UsedRequest {
+  readonly usage: CallUsage;
+  readonly #call: Call;
+
+  constructor(call: Call) {
+    this.#call = call;
+    this.usage = call.usage ?? expect.fail('usage arises');
+  }
+
+  lease(value: Lease): void {
+    this.#call.onAcquired(create(AcquireResponseSchema, { result: { case: 'lease', value } }));
+    this.#call.onLease({ [Symbol.dispose]: () => undefined });
+  }
+
+  /** An answer ends as a whole. */
+  complete(last?: Usage): Promise<void> {
+    this.#call.onAttemptEnded(create(AttemptReportSchema, { result: AttemptResult.SUCCEEDED }));
+    return this.#call.end({ status: 200, errorCode: undefined, clientLeft: false, hasBegun: true, usage: last });
+  }
+
+  /** The client leaves. */
+  leave(): Promise<void> {
+    return this.#call.end({ status: 499, errorCode: undefined, clientLeft: true });
+  }
+
+  /** No attempt gave an answer. */
+  refuse(): Promise<void> {
+    return this.#call.end({ status: 503, errorCode: 'providers_unavailable', clientLeft: false });
+  }
 }
 
 describe('the usage of a request', () => {
   it('records the last report once, and charges input plus output to the day of the admission', async () => {
     const { call, finals, charges } = setUp();
-    call.onLease(lease);
-    call.onUsage(usage(10, 1, true));
-    call.onUsage(usage(12, 30));
-    await Promise.all([call.settle(LedgerOutcome.COMPLETED), call.settle(LedgerOutcome.ABORTED)]);
+    call.lease(lease);
+    call.usage.onUsage(usage(10, 1, true));
+    call.usage.onUsage(usage(12, 30));
+    await Promise.all([call.complete(), call.leave()]);
     expect(finals).toHaveLength(1);
     expect(finals[0]).toMatchObject({
       requestId: 'r1',
@@ -79,46 +125,46 @@ describe('the usage of a request', () => {
       inputTokens: 12,
       outputTokens: 30,
       estimated: false,
-      outcome: LedgerOutcome.COMPLETED,
+      outcome: RequestEnding.COMPLETED,
     });
     expect(charges).toEqual([{ key: 'token:t1', requestId: 'r1', localDay: '2026-11-20', tokens: 42 }]);
   });
 
   it('charges before the event may leave', async () => {
     const { call, lines } = setUp();
-    call.onLease(lease);
-    await call.settle(LedgerOutcome.COMPLETED, usage(12, 30));
+    call.lease(lease);
+    await call.complete(usage(12, 30));
     expect(lines).toEqual(['open UNSPECIFIED 0', 'charged 42', 'final COMPLETED 30']);
   });
 
   it('charges nothing to a token without a day budget', async () => {
     const { call, finals, charges } = setUp({ requestsPerMinute: 5 });
-    call.onLease(lease);
-    call.onUsage(usage(1, 1));
-    await call.settle(LedgerOutcome.COMPLETED);
+    call.lease(lease);
+    call.usage.onUsage(usage(1, 1));
+    await call.complete();
     expect(finals).toHaveLength(1);
     expect(charges).toEqual([]);
   });
 
   it('records nothing when no provider was sent the request', async () => {
     const { call, lines, finals } = setUp();
-    call.onLease(lease);
-    await call.settle(LedgerOutcome.ABORTED);
+    call.lease(lease);
+    await call.leave();
     expect(finals).toEqual([]);
     expect(lines).toEqual(['open UNSPECIFIED 0', 'close r1']);
   });
 
   it('records the input of a request that was sent and not answered, once and to the day as well', async () => {
     const { call, lines, finals, charges } = setUp();
-    call.onLease(lease);
-    call.onSent(usage(90, 0, true));
-    await Promise.all([call.settle(LedgerOutcome.ABORTED), call.settle(LedgerOutcome.ABORTED)]);
+    call.lease(lease);
+    call.usage.onSent(usage(90, 0, true));
+    await Promise.all([call.leave(), call.leave()]);
     expect(finals).toHaveLength(1);
     expect(finals[0]).toMatchObject({
       inputTokens: 90,
       outputTokens: 0,
       estimated: true,
-      outcome: LedgerOutcome.ABORTED,
+      outcome: RequestEnding.ABORTED,
     });
     expect(charges).toEqual([{ key: 'token:t1', requestId: 'r1', localDay: '2026-11-20', tokens: 90 }]);
     expect(lines).toEqual(['open UNSPECIFIED 0', 'charged 90', 'final ABORTED 0']);
@@ -126,118 +172,111 @@ describe('the usage of a request', () => {
 
   it('records nothing of a request that its provider refused, also when the client leaves before the next attempt', async () => {
     const { call, finals } = setUp();
-    call.onLease(lease);
-    call.onSent(usage(90, 0, true));
-    call.onAttemptFailed();
-    await call.settle(LedgerOutcome.ABORTED);
+    call.lease(lease);
+    call.usage.onSent(usage(90, 0, true));
+    call.usage.onAttemptFailed();
+    await call.leave();
     expect(finals).toEqual([]);
     const other = setUp();
-    other.call.onLease(lease);
-    other.call.onSent(usage(90, 0, true));
-    other.call.onLease(lease);
-    await other.call.settle(LedgerOutcome.ABORTED);
+    other.call.lease(lease);
+    other.call.usage.onSent(usage(90, 0, true));
+    other.call.lease(lease);
+    await other.call.leave();
     expect(other.finals).toEqual([]);
   });
 
   it('forgets what an attempt reported when the next one begins, and discards what led to no answer', async () => {
     const { call, finals } = setUp();
-    call.onLease(lease);
-    call.onUsage(usage(10, 0, true));
-    call.onLease(lease);
-    await call.settle(LedgerOutcome.ABORTED);
+    call.lease(lease);
+    call.usage.onUsage(usage(10, 0, true));
+    call.lease(lease);
+    await call.leave();
     expect(finals).toEqual([]);
     const other = setUp();
-    other.call.onLease(lease);
-    other.call.onUsage(usage(10, 0, true));
-    await other.call.discard();
-    await other.call.settle(LedgerOutcome.COMPLETED);
+    other.call.lease(lease);
+    other.call.usage.onUsage(usage(10, 0, true));
+    await other.call.refuse();
+    await other.call.complete();
     expect(other.finals).toEqual([]);
   });
 
   describe('of attempts that were given up after their model had produced something', () => {
-    const give = (call: CallUsage, accountId: string, outputTokens: number) => {
-      call.onLease(create(LeaseSchema, { provider: 'provider_a', model: `model-${accountId}`, accountId }));
-      call.onSent(usage(90, 0, true));
-      call.onUsage(usage(90, outputTokens, true));
-      call.onProduced();
-      call.onAttemptFailed();
+    const give = (call: UsedRequest, accountId: string, outputTokens: number) => {
+      call.lease(create(LeaseSchema, { provider: 'provider_a', model: `model-${accountId}`, accountId }));
+      call.usage.onSent(usage(90, 0, true));
+      call.usage.onUsage(usage(90, outputTokens, true));
+      call.usage.onProduced();
+      call.usage.onAttemptFailed();
     };
 
     it('records each beside the answer, of its own account and model, and charges both to the day', async () => {
       const { call, finals, charges, lines } = setUp();
       give(call, 'a', 20);
-      call.onLease(lease);
-      await call.settle(LedgerOutcome.COMPLETED, usage(12, 30));
+      call.lease(lease);
+      await call.complete(usage(12, 30));
       const givenUp = finals.find(({ requestId }) => requestId === 'r1/1');
       const answered = finals.find(({ requestId }) => requestId === 'r1');
       expect(givenUp).toMatchObject({
         requestId: 'r1/1',
         accountId: 'a',
         model: 'model-a',
-        outcome: LedgerOutcome.GIVEN_UP,
+        outcome: 'given up',
       });
       expect(givenUp).toMatchObject({ inputTokens: 90, outputTokens: 20, estimated: true, localDay: '2026-11-20' });
       expect(answered).toMatchObject({
         requestId: 'r1',
         model: 'gpt-5.5',
-        outcome: LedgerOutcome.COMPLETED,
+        outcome: RequestEnding.COMPLETED,
         estimated: false,
       });
       expect(answered).toMatchObject({ inputTokens: 12, outputTokens: 30 });
-      expect(new Map(charges.map(({ requestId, tokens }) => [requestId, tokens]))).toEqual(
-        new Map([
-          ['r1', 42],
-          ['r1/1', 110],
-        ]),
-      );
-      // The next attempt replaces this one in the outbox, so this one has a row of its own.
-      expect(lines.slice(0, 4)).toEqual([
-        'open UNSPECIFIED 0',
-        'open FAILED 20',
-        'open GIVEN_UP 20',
-        'open UNSPECIFIED 0',
+      expect(charges.map(({ requestId, tokens }) => `${requestId} ${tokens}`).toSorted()).toEqual([
+        'r1 42',
+        'r1/1 110',
       ]);
-      expect(lines.indexOf('charged 110')).toBeLessThan(lines.indexOf('final GIVEN_UP 20'));
+      const opened = ['open UNSPECIFIED 0', 'open FAILED 20', 'open UNSPECIFIED 0'];
+      expect(lines).toEqual([...opened, 'charged 110', 'charged 42', 'final COMPLETED 30']);
     });
 
     it('records the last as the request, which failed, when there is no answer', async () => {
       const { call, finals } = setUp();
       for (const account of ['a', 'b', 'c']) give(call, account, 20);
-      await call.discard();
+      await call.refuse();
       const recorded = finals.map(
-        ({ requestId, accountId, outcome }) => `${requestId} ${accountId} ${LedgerOutcome[outcome]}`,
+        ({ requestId, accountId, outcome }) =>
+          `${requestId} ${accountId} ${typeof outcome === 'string' ? outcome : RequestEnding[outcome]}`,
       );
-      expect(recorded.toSorted()).toEqual(['r1 c FAILED', 'r1/1 a GIVEN_UP', 'r1/2 b GIVEN_UP']);
+      expect(recorded.toSorted()).toEqual(['r1 c FAILED', 'r1/1 a given up', 'r1/2 b given up']);
     });
 
     it('records them when the last attempt was refused, and when the client has left', async () => {
       const refused = setUp();
       give(refused.call, 'a', 20);
-      refused.call.onLease(lease);
-      refused.call.onSent(usage(90, 0, true));
-      refused.call.onAttemptFailed();
-      await refused.call.discard();
-      expect(refused.finals).toMatchObject([{ requestId: 'r1/1', outcome: LedgerOutcome.GIVEN_UP }]);
+      refused.call.lease(lease);
+      refused.call.usage.onSent(usage(90, 0, true));
+      refused.call.usage.onAttemptFailed();
+      await refused.call.refuse();
+      expect(refused.finals).toMatchObject([{ requestId: 'r1/1', outcome: 'given up' }]);
       const left = setUp();
       give(left.call, 'a', 20);
-      await left.call.settle(LedgerOutcome.ABORTED);
-      expect(left.finals).toMatchObject([{ requestId: 'r1', outcome: LedgerOutcome.ABORTED, outputTokens: 20 }]);
+      await left.call.leave();
+      expect(left.finals).toMatchObject([{ requestId: 'r1', outcome: RequestEnding.ABORTED, outputTokens: 20 }]);
     });
   });
 
   it('notes in the outbox that a provider answers, and again at every thousand tokens', () => {
     const { call, lines } = setUp();
-    call.onLease(lease);
-    for (const output of [0, 10, 999, 1_000, 1_999, 2_500]) call.onUsage(usage(5, output));
+    call.lease(lease);
+    for (const output of [0, 10, 999, 1_000, 1_999, 2_500]) call.usage.onUsage(usage(5, output));
     expect(lines).toEqual(['open UNSPECIFIED 0', 'open FAILED 0', 'open FAILED 1000', 'open FAILED 2500']);
   });
 
   it('does not open a request again that has ended', async () => {
     const { call, lines, finals } = setUp();
-    call.onLease(lease);
-    await call.settle(LedgerOutcome.ABORTED);
-    call.onUsage(usage(5, 2_000));
-    call.onLease(lease);
+    call.lease(lease);
+    await call.leave();
+    call.usage.onUsage(usage(5, 2_000));
+    call.lease(lease);
     expect(lines).toEqual(['open UNSPECIFIED 0', 'close r1']);
     expect(finals).toEqual([]);
   });
@@ -259,9 +298,8 @@ describe('the usage of a request', () => {
     it('records the cost, by the day of the admission, also after prices have changed', async () => {
       const { call, peers, finals } = setUp(undefined, bookOf(million, 2 * million));
       peers.pricing.prices = bookOf(5 * million);
-      call.onLease(lease);
-      await call.settle(
-        LedgerOutcome.COMPLETED,
+      call.lease(lease);
+      await call.complete(
         create(UsageSchema, { inputTokens: 100, cacheWrite5mTokens: 10, cacheWrite1hTokens: 40, outputTokens: 3 }),
       );
       const counts = { cacheWrite5mTokens: 10, cacheWrite1hTokens: 40, groupId: 'g1' };
@@ -271,13 +309,13 @@ describe('the usage of a request', () => {
     it('records the parts of the last report with their costs, and charges what is billed', async () => {
       const budgeted = { requestsPerMinute: 1, tokensPerDay: 1_000_000 };
       const { call, finals, charges } = setUp(budgeted, bookOf(2 * million));
-      call.onLease(lease);
+      call.lease(lease);
       const own = { inputTokens: 20, outputTokens: 1 };
       const pass = { kind: 'compaction', inputTokens: 180, outputTokens: 5 };
       const unpriced = { kind: 'advisor_message', model: 'unknown', inputTokens: 7, outputTokens: 2 };
-      call.onUsage(create(UsageSchema, { ...own, parts: [own] }));
+      call.usage.onUsage(create(UsageSchema, { ...own, parts: [own] }));
       const whole = { inputTokens: 207, outputTokens: 8, parts: [own, pass, unpriced] };
-      await call.settle(LedgerOutcome.COMPLETED, create(UsageSchema, whole));
+      await call.complete(create(UsageSchema, whole));
       expect(finals).toHaveLength(1);
       const [final] = finals;
       expect(final).toMatchObject({ inputTokens: 207, outputTokens: 8 });
@@ -295,12 +333,12 @@ describe('the usage of a request', () => {
     it('records no cost for what was served otherwise than a price names, and forgets it with the next attempt', async () => {
       const { call, finals } = setUp(undefined, bookOf(2 * million));
       const fast = { inputTokens: 20, outputTokens: 1, speed: 'fast' };
-      call.onLease(lease);
-      call.onUsage(create(UsageSchema, { ...fast, parts: [fast] }));
-      call.onProduced();
-      call.onAttemptFailed();
-      call.onLease(lease);
-      await call.settle(LedgerOutcome.COMPLETED, usage(10, 0));
+      call.lease(lease);
+      call.usage.onUsage(create(UsageSchema, { ...fast, parts: [fast] }));
+      call.usage.onProduced();
+      call.usage.onAttemptFailed();
+      call.lease(lease);
+      await call.complete(usage(10, 0));
       expect(finals.map(({ parts, costMicros }) => [parts.length, costMicros]).toSorted()).toEqual([
         [0, 20],
         [1, undefined],
@@ -326,8 +364,8 @@ describe('the usage of a request', () => {
         });
         const { peers, finals } = setUp(undefined, prices);
         const call = usageOf(personal, 1, peers, ofThen);
-        call.onLease(create(LeaseSchema, { provider: 'provider_b', model: 'claude-sonnet-4-5' }));
-        await call.settle(LedgerOutcome.COMPLETED, answer);
+        call.lease(create(LeaseSchema, { provider: 'provider_b', model: 'claude-sonnet-4-5' }));
+        await call.complete(answer);
         return finals[0]?.costMicros;
       };
       const rest = 540 + 555 + 600 + 7_545;
@@ -344,8 +382,8 @@ describe('the usage of a request', () => {
       const costOf = async (token: MessageInitShape<typeof TokenSchema>) => {
         const { peers, finals, charges } = setUp(undefined, bookOf(million));
         const call = usageOf(create(TokenSchema, token), 1, peers);
-        call.onLease(create(LeaseSchema, { provider: 'provider_a', model: 'without-a-price' }));
-        await call.settle(LedgerOutcome.COMPLETED, usage(1_000_000, 0));
+        call.lease(create(LeaseSchema, { provider: 'provider_a', model: 'without-a-price' }));
+        await call.complete(usage(1_000_000, 0));
         return [finals[0]?.costMicros, charges[0]?.costMicros];
       };
       const known = bookOf(million).costOf('gpt-5.5', usage(1_000_000, 0), '2026-11-20');
@@ -357,8 +395,8 @@ describe('the usage of a request', () => {
 
     it('gives the outbox the cost so far with every note', () => {
       const { call, opened } = setUp(undefined, bookOf(million));
-      call.onLease(lease);
-      for (const output of [0, 10, 1_000]) call.onUsage(usage(5, output));
+      call.lease(lease);
+      for (const output of [0, 10, 1_000]) call.usage.onUsage(usage(5, output));
       // A body of 401 bytes is estimated as 101 tokens.
       expect(opened).toEqual([101, 5, 10_005]);
     });
@@ -366,11 +404,11 @@ describe('the usage of a request', () => {
     it('gives attempts that were given up the cost of their own model, and none to a model without a price', async () => {
       const { call, finals } = setUp(undefined, bookOf(million));
       for (const model of ['model-a', 'unpriced', 'gpt-5.5']) {
-        call.onLease(create(LeaseSchema, { provider: 'provider_a', model }));
-        call.onUsage(usage(90, 20));
-        call.onProduced();
+        call.lease(create(LeaseSchema, { provider: 'provider_a', model }));
+        call.usage.onUsage(usage(90, 20));
+        call.usage.onProduced();
       }
-      await call.settle(LedgerOutcome.COMPLETED);
+      await call.complete();
       const costs = new Map(finals.map(({ model, costMicros }) => [model, costMicros]));
       expect(costs).toEqual(
         new Map([

@@ -2,38 +2,32 @@ import { create } from '@bufbuild/protobuf';
 import type { PriceBook, PricedTokens } from '@gateway/prices';
 import { type Usage, type UsagePart, UsageSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import type { Token } from '@gateway/proto/identity/v1/identity_service_pb.js';
-import type { Lease } from '@gateway/proto/pool/v1/account_pb.js';
-import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
-import { LedgerOutcome, type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
-import { inSpan } from '@gateway/telemetry';
-import { type Admission, chargedTerms, type EdgeLimiter } from './admission/admit.ts';
+import {
+  type RecordedAttempt,
+  RecordedAttemptSchema,
+  RequestEnding,
+  type RequestRecorded,
+} from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import type { Pricing } from './pricing/pricing.ts';
-import type { Outbox } from './usage/outbox.ts';
-import { wordOf } from './usage/request-log.ts';
+import type { Outbox, OutboxRow } from './usage/outbox.ts';
 
 export interface UsagePeers {
-  readonly outbox: Pick<Outbox, 'open' | 'close' | 'finish'>;
-  readonly limiter: Pick<EdgeLimiter, 'charge'>;
+  readonly outbox: Pick<Outbox, 'open'>;
   readonly pricing: Pick<Pricing, 'prices' | 'neighboursOf'>;
 }
 
 interface UsingRequest {
-  readonly id: string;
+  readonly record: RequestRecorded;
+  readonly row: OutboxRow;
   readonly token: Token;
-  readonly admission: Admission;
-  readonly route: { readonly path: string };
   /** The basis of the input estimate until a provider or an adapter has counted. */
   readonly bodyBytes: number;
-  readonly logged: RequestLogged;
-  /** True once: the charge that follows returns what the request took. */
-  returnsPlaces(): boolean;
 }
 
-/** One time that the request is sent to a provider, and what it used there. */
+/** One time that the request is sent to a provider. What it used there is in its attempt. */
 interface Sending {
-  /** The usage so far, for the ledger. */
-  readonly event: UsageRecorded;
-  /** The parts of this usage that have prices of their own. */
+  readonly attempt: RecordedAttempt;
+  /** The parts of this usage that have prices of their own, as they were reported. */
   parts: readonly UsagePart[];
   /** The request was sent, and the provider has not refused it. */
   isSent: boolean;
@@ -41,7 +35,7 @@ interface Sending {
   isAnswered: boolean;
   /** The model has produced output: its usage is recorded even if the attempt fails. */
   hasProduced: boolean;
-  /** The output at which the outbox gets the event again. */
+  /** The output at which the outbox gets the record again. */
   nextCheckpoint: number;
 }
 
@@ -51,18 +45,17 @@ const bytesPerToken = 4;
 const checkpointTokens = 1_000;
 
 /**
- * The usage of one request. Each report replaces the previous one and is never added. The request
- * is recorded exactly once, when it ends, for whatever reason. The same applies to each attempt
- * that was abandoned after the model had produced output.
+ * The usage of one request, in the attempts of its record. Each report replaces the previous one
+ * and is never added. An abandoned attempt keeps its usage if the model had produced output.
  */
 export class CallUsage {
   readonly #request: UsingRequest;
   readonly #peers: UsagePeers;
   /** A change of prices does not concern requests that are running. */
   readonly #prices: PriceBook;
-  /** The latest is the request's own. The others count if they produced output. */
-  readonly #sendings: Sending[] = [];
-  #ended: Promise<void> | undefined;
+  /** The latest, until the end: reopening an ended request would leave an open row behind. */
+  #sending: Sending | undefined;
+  #hasEnded = false;
 
   constructor(request: UsingRequest, peers: UsagePeers) {
     this.#request = request;
@@ -70,26 +63,18 @@ export class CallUsage {
     this.#prices = peers.pricing.prices;
   }
 
-  /** A provider is about to be called with this lease. */
-  onLease({ provider, model, accountId }: Lease): void {
-    if (this.#ended !== undefined) return;
-    const { id: requestId, token, admission, route, bodyBytes } = this.#request;
-    const last = this.#sendings.at(-1);
-    // A row of its own, because the next attempt may use another account and another model. Opened
-    // in the same turn as the next event, so that one transaction stores both.
-    if (last?.hasProduced) {
-      last.event.requestId = `${requestId}/${this.#sendings.length}`;
-      this.#open(last, LedgerOutcome.GIVEN_UP);
-    }
-    const { tokenId, groupId } = token;
-    const { admittedAtMs, localDay } = admission;
-    const of = { requestId, tokenId, groupId, admittedAtMs, localDay, endpoint: route.path };
-    const estimate = { inputTokens: Math.ceil(bodyBytes / bytesPerToken), estimated: true };
-    const event = create(UsageRecordedSchema, { ...of, ...estimate, provider, model, accountId });
+  /** A provider is about to be called for the latest attempt. */
+  onLease(): void {
+    if (this.#hasEnded) return;
+    const { record, bodyBytes } = this.#request;
+    const last = this.#sending;
+    const attempt = last?.hasProduced ? nextAttempt(record, last.attempt) : record.attempts.at(-1);
+    if (attempt === undefined) return;
+    if (last !== undefined) this.#close(last, false);
+    attempt.usage = create(UsageSchema, { inputTokens: Math.ceil(bodyBytes / bytesPerToken), estimated: true });
     const nothingYet = { parts: [], isSent: false, isAnswered: false, hasProduced: false, nextCheckpoint: 0 };
-    const sending = { event, ...nothingYet };
-    this.#sendings.push(sending);
-    this.#open(sending, LedgerOutcome.UNSPECIFIED);
+    this.#sending = { attempt, ...nothingYet };
+    this.#open(this.#sending, RequestEnding.UNSPECIFIED);
   }
 
   /**
@@ -123,90 +108,49 @@ export class CallUsage {
     if (sending === undefined || (sending.isAnswered && usage.outputTokens < sending.nextCheckpoint)) return;
     sending.isAnswered = true;
     sending.nextCheckpoint = usage.outputTokens + checkpointTokens;
-    this.#open(sending, LedgerOutcome.FAILED);
+    this.#open(sending, RequestEnding.FAILED);
   }
 
   /**
-   * Records the request and settles it. When this resolves, its event is delivered or at least on
-   * disk, and its tokens are charged to the day: the next request sees both. Nothing is recorded
-   * for a request that was sent to no provider. Later calls have no effect.
+   * Leaves in the record what is billed, at its price.
+   * @param countsSent a provider that was still answering bills it; otherwise only what was
+   *   produced counts.
    * @param last usage that arrived at the very end.
    */
-  settle(outcome: LedgerOutcome, last?: Usage): Promise<void> {
+  end(countsSent: boolean, last?: Usage): void {
     const sending = last === undefined ? this.#sending : this.#take(last);
-    const isUsed = sending?.isSent || sending?.isAnswered || sending?.hasProduced || last !== undefined;
-    this.#ended ??= this.#record(isUsed ? outcome : undefined);
-    return this.#ended;
+    this.#sending = undefined;
+    this.#hasEnded = true;
+    if (sending === undefined) return;
+    this.#close(sending, countsSent && (sending.isSent || sending.isAnswered || last !== undefined));
   }
 
-  /** Settles a request that got no answer: only what its attempts produced is recorded. */
-  discard(): Promise<void> {
-    this.#ended ??= this.#record(this.#sending?.hasProduced ? LedgerOutcome.FAILED : undefined);
-    return this.#ended;
+  /** A model that has produced something is billed, even if its attempt failed. */
+  #close(sending: Sending, isBilled: boolean): void {
+    if (isBilled || sending.hasProduced) this.#price(sending);
+    else withoutUsage(sending.attempt);
   }
 
-  /** The latest, until the end: reopening an ended request would leave an open row behind. */
-  get #sending(): Sending | undefined {
-    return this.#ended === undefined ? this.#sendings.at(-1) : undefined;
-  }
-
-  #take({ $typeName: _, $unknown: __, parts, ...counts }: Usage): Sending | undefined {
+  #take(usage: Usage): Sending | undefined {
     const sending = this.#sending;
     if (sending === undefined) return undefined;
-    Object.assign(sending.event, counts);
-    return Object.assign(sending, { parts });
-  }
-
-  /** @param outcome undefined: nothing is recorded but what abandoned attempts have produced. */
-  async #record(outcome: LedgerOutcome | undefined): Promise<void> {
-    const last = this.#sendings.at(-1);
-    if (last === undefined) return;
-    const ended = outcome === undefined ? this.#peers.outbox.close(this.#request.id) : this.#end(last, outcome);
-    const givenUp = this.#sendings.filter((each) => each.hasProduced && each !== last);
-    await (givenUp.length === 0 ? ended : Promise.all([ended, ...givenUp.map(({ event }) => this.#finish(event))]));
-  }
-
-  #end(sending: Sending, outcome: LedgerOutcome): Promise<void> {
-    const { event } = sending;
-    event.outcome = outcome;
-    this.#price(sending);
-    const { $typeName: _, ...counts } = event;
-    const { logged } = this.#request;
-    logged.usage = create(UsageSchema, counts);
-    if (event.costMicros !== undefined) logged.costMicros = event.costMicros;
-    return inSpan('settle', {}, (span) => {
-      span.setAttribute('gateway.outcome', wordOf(LedgerOutcome, outcome));
-      return this.#finish(event);
-    });
-  }
-
-  /**
-   * The day is charged before the event may be delivered: otherwise a counter loaded from the
-   * ledger in between would count the request twice.
-   */
-  #finish(event: UsageRecorded): Promise<void> {
-    return this.#peers.outbox.finish(event, this.#charge(event));
-  }
-
-  /** The end of the request itself also returns what it took at its admission. */
-  #charge({ requestId, localDay, inputTokens, outputTokens, costMicros = 0 }: UsageRecorded) {
-    const terms = chargedTerms(this.#request.token);
-    if (terms === undefined) return undefined;
-    const charge = { ...terms, requestId, localDay, tokens: inputTokens + outputTokens };
-    if (terms.group === undefined && terms.limits === undefined) return this.#peers.limiter.charge(charge);
-    const ended = requestId === this.#request.id && this.#request.returnsPlaces();
-    return this.#peers.limiter.charge({ ...charge, costMicros, ended });
+    sending.attempt.usage = { ...usage, parts: [] };
+    sending.parts = usage.parts;
+    return sending;
   }
 
   /** The outbox keeps the cost so far, so that it is known if this process dies. */
-  #open(sending: Sending, outcome: LedgerOutcome): void {
-    sending.event.outcome = outcome;
+  #open(sending: Sending, ending: RequestEnding): void {
+    const { record, row } = this.#request;
+    record.ending = ending;
     this.#price(sending);
-    this.#peers.outbox.open(sending.event);
+    this.#peers.outbox.open(row);
   }
 
-  #price({ event, parts: reported }: Sending): void {
-    const { model, localDay } = event;
+  #price({ attempt, parts: reported }: Sending): void {
+    const { model, usage } = attempt;
+    if (usage === undefined) return;
+    const { localDay } = this.#request.record;
     const { pricing } = this.#peers;
     // Whatever the provider served: nothing that a budget counts is free because it has no price.
     const isBudgeted = this.#request.token.group?.limits?.budget !== undefined;
@@ -215,11 +159,29 @@ export class CallUsage {
     const { parts, costMicros } = this.#prices.priceParts(model, reported, localDay, insteadOf);
     const ofWhole = () =>
       isBudgeted
-        ? this.#prices.costAnyway(model, pricing.neighboursOf(model), event, localDay)
-        : this.#prices.costOf(model, event, localDay);
+        ? this.#prices.costAnyway(model, pricing.neighboursOf(model), usage, localDay)
+        : this.#prices.costOf(model, usage, localDay);
     const cost = parts.length === 0 ? ofWhole() : costMicros;
-    event.parts = parts;
-    if (cost === undefined) delete event.costMicros;
-    else event.costMicros = cost;
+    usage.parts = [...parts];
+    if (cost === undefined) delete attempt.costMicros;
+    else attempt.costMicros = cost;
   }
+}
+
+function withoutUsage(attempt: RecordedAttempt): void {
+  delete attempt.usage;
+  delete attempt.costMicros;
+}
+
+/**
+ * The latest attempt, or another one if that has produced output: its adapter was lost, and the
+ * call is repeated with the same lease.
+ */
+function nextAttempt({ attempts }: RequestRecorded, produced: RecordedAttempt): RecordedAttempt | undefined {
+  const latest = attempts.at(-1);
+  if (latest !== produced) return latest;
+  const { pool, accountId, model, provider, reason, asked, acquired } = produced;
+  const again = create(RecordedAttemptSchema, { pool, accountId, model, provider, reason, asked, acquired });
+  attempts.push(again);
+  return again;
 }

@@ -4,28 +4,31 @@ import { UsageSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { TokenSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { AttemptReportSchema, AttemptResult, LeaseSchema } from '@gateway/proto/pool/v1/account_pb.js';
 import { AcquireResponseSchema } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
-import { CancelReason } from '@gateway/proto/usage/v1/request_log_pb.js';
-import { LedgerOutcome, type UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { CancelReason, RequestEnding, type RequestRecorded } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { describe, expect, it } from 'vitest';
 import { admittedCall, newCall } from './__fixtures__/test-call.ts';
 import { placesOf } from './admission/admit.ts';
 import type { Call } from './call.ts';
+import type { OutboxRow } from './usage/outbox.ts';
 
 const token = create(TokenSchema, { tokenId: 't', limits: { concurrentRequests: 2 } });
 const lease = create(LeaseSchema, { model: 'm', accountId: 'a' });
 const usage = create(UsageSchema, { inputTokens: 90, outputTokens: 7 });
 
+const failed = { status: 503, errorCode: 'providers_unavailable', clientLeft: false } as const;
+
 /** An admitted request with a place, and a record of how what it holds ends. */
 function setUp() {
   const running = new Set<RunningRequest>();
-  const seen = { ended: [] as string[], charges: [] as Settlement[], finals: [] as UsageRecorded[] };
+  const seen = { ended: [] as string[], charges: [] as Settlement[], finals: [] as RequestRecorded[] };
   const peers = {
     running,
     limiter: { charge: async (charge: Settlement) => void seen.charges.push(charge) },
     outbox: {
       open: () => undefined,
       close: () => void seen.ended.push('row'),
-      finish: async (event: UsageRecorded) => void seen.finals.push(event),
+      log: () => undefined,
+      finish: async ({ record }: OutboxRow) => void seen.finals.push(record),
     },
   };
   const call = admittedCall({ peers }, token);
@@ -33,7 +36,7 @@ function setUp() {
   const attempt = (): Call => {
     call.onBodyRead('m', true, 400);
     call.onAcquired(create(AcquireResponseSchema, { result: { case: 'lease', value: lease } }));
-    call.onLease(lease, { [Symbol.dispose]: () => void seen.ended.push('renewal') });
+    call.onLease({ [Symbol.dispose]: () => void seen.ended.push('renewal') });
     return call;
   };
   return { call, attempt, running, seen };
@@ -44,7 +47,7 @@ describe('what a request holds', () => {
     const { call, running, seen } = setUp();
     await call.bodyRules.allocation.take(100);
     expect(running.size).toBe(1);
-    await call[Symbol.asyncDispose]();
+    await call.end(failed);
     expect([running.size, call.bodyRules.allocation.bytes, seen.finals]).toEqual([0, 0, []]);
     expect(seen.charges).toMatchObject([{ key: 'token:t', requestId: 'r', tokens: 0, ended: true }]);
   });
@@ -54,7 +57,7 @@ describe('what a request holds', () => {
     const call = attempt();
     call.usage?.onSent(usage);
     call.usage?.onAttemptFailed();
-    await call[Symbol.asyncDispose]();
+    await call.end(failed);
     expect([running.size, seen.ended, seen.finals]).toEqual([0, ['renewal', 'row'], []]);
     expect(seen.charges).toMatchObject([{ tokens: 0, ended: true }]);
   });
@@ -62,11 +65,12 @@ describe('what a request holds', () => {
   it('is returned once, with the charge of what was used', async () => {
     const { attempt, running, seen } = setUp();
     const call = attempt();
-    await call.usage?.settle(LedgerOutcome.COMPLETED, usage);
+    call.onAttemptEnded(create(AttemptReportSchema, { result: AttemptResult.SUCCEEDED }));
+    await call.end({ status: 200, errorCode: undefined, clientLeft: false, hasBegun: true, usage });
     expect(running.size).toBe(0);
-    await call[Symbol.asyncDispose]();
+    await call.end(failed);
     expect(seen.charges).toMatchObject([{ tokens: 97, ended: true }]);
-    expect(seen.finals).toMatchObject([{ outcome: LedgerOutcome.COMPLETED }]);
+    expect(seen.finals).toMatchObject([{ ending: RequestEnding.COMPLETED }]);
   });
 
   it('is only what it reserved last, and nothing after a refusal has returned it', () => {
@@ -83,10 +87,9 @@ describe('the usage of a request that ends without an answer', () => {
     const { attempt, seen } = setUp();
     const call = attempt();
     call.usage?.onSent(usage);
-    call.request.socket.emit('close');
-    await call[Symbol.asyncDispose]();
-    expect(seen.finals).toMatchObject([{ outcome: LedgerOutcome.ABORTED, inputTokens: 90 }]);
-    expect(call.logged.usage).toMatchObject({ inputTokens: 90, outputTokens: 7 });
+    await call.end({ status: 499, errorCode: undefined, clientLeft: true });
+    const attempts = [{ usage: { inputTokens: 90, outputTokens: 7 } }];
+    expect(seen.finals).toMatchObject([{ ending: RequestEnding.ABORTED, attempts }]);
   });
 
   it('is recorded as failed when its answer took too long', async () => {
@@ -94,12 +97,12 @@ describe('the usage of a request that ends without an answer', () => {
     const call = attempt();
     call.usage?.onSent(usage);
     call.onAttemptEnded(create(AttemptReportSchema, { result: AttemptResult.CANCELLED }), CancelReason.TOO_LONG);
-    await call[Symbol.asyncDispose]();
-    expect(seen.finals).toMatchObject([{ outcome: LedgerOutcome.FAILED, inputTokens: 90 }]);
+    await call.end(failed);
+    expect(seen.finals).toMatchObject([{ ending: RequestEnding.FAILED, attempts: [{ usage: { inputTokens: 90 } }] }]);
   });
 });
 
 it('holds nothing before it is admitted', async () => {
   const call = newCall();
-  await expect(call[Symbol.asyncDispose]()).resolves.toBeUndefined();
+  await expect(call.end(failed)).resolves.toBeUndefined();
 });

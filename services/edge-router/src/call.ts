@@ -1,31 +1,37 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import type { GatewayError } from '@gateway/errors';
 import type { RunningRequest } from '@gateway/limits';
+import type { Usage } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import type { Token } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { CostKind, LimitName, RefusalSchema } from '@gateway/proto/limiter/v2/limit_pb.js';
 import type { AttemptReport, Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import type { AcquireResponse } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import {
   CancelReason,
-  type LoggedAttempt,
-  LoggedAttemptSchema,
   NoAccountCause,
   NoAccountSchema,
-  type RequestLogged,
-  RequestLoggedSchema,
+  type RecordedAttempt,
+  RecordedAttemptSchema,
+  RequestEnding,
+  type RequestRecorded,
+  RequestRecordedSchema,
   RequestTimesSchema,
-} from '@gateway/proto/usage/v1/request_log_pb.js';
-import { LedgerOutcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
-import { type Span, startSpan, withSpan } from '@gateway/telemetry';
+} from '@gateway/proto/usage/v1/request_recorded_pb.js';
+import { inSpan, type Span, startSpan, withSpan } from '@gateway/telemetry';
 import { epochMs, monotonicMs } from '@gateway/time';
-import { type Admission, limiterTerms } from './admission/admit.ts';
+import { entryIdOf } from '@gateway/usage-stream/usage-message';
+import { type Admission, chargedTerms, type EdgeLimiter } from './admission/admit.ts';
 import type { BodyRules, EdgeRequest } from './body/read-body.ts';
 import { CallUsage, type UsagePeers } from './call-usage.ts';
+import type { EdgeRouterConfig } from './config.ts';
 import type { ErrorDialect } from './errors/render-error.ts';
 import type { GenAiOperation } from './events.ts';
 import { clientRequestIdOf, clientSignal, type EdgeResponse } from './http/respond.ts';
+import { hasStalled } from './http/stalled-clients.ts';
 import { Patience } from './patience.ts';
-import { endAttemptSpan, endingOf, type FinalResponse } from './usage/request-log.ts';
+import type { Outbox, OutboxRow } from './usage/outbox.ts';
+import { outboxRowOf } from './usage/outbox-row.ts';
+import { endAttemptSpan, endingOf, type FinalResponse, type RequestLog, wordOf } from './usage/request-log.ts';
 
 /** What a request is for. */
 export interface CallRoute {
@@ -42,16 +48,28 @@ export interface CallRoute {
 }
 
 export interface CallPeers extends UsagePeers {
+  readonly outbox: Pick<Outbox, 'open' | 'finish' | 'log' | 'close'>;
+  readonly limiter: Pick<EdgeLimiter, 'charge'>;
+  readonly requestLog: Pick<RequestLog, 'takes'>;
+  readonly config: Pick<EdgeRouterConfig, 'traceSlowMs'>;
   readonly running: Pick<Set<RunningRequest>, 'add' | 'delete'>;
   /** How long a request waits for decisions. */
   readonly patienceMs: number;
 }
 
+/** How a request ends. */
+export interface CallEnd extends FinalResponse {
+  /** An answer had begun. */
+  readonly hasBegun?: boolean;
+  /** Usage that arrived at the very end. */
+  readonly usage?: Usage | undefined;
+}
+
 /**
- * A request: the one record of it, from which its usage and its log entry are made. What it holds
- * ends with it. It never contains its content.
+ * A request: the one record of it, for the ledger and for the request log. What it holds ends with
+ * it. It never contains its content.
  */
-export class Call implements AsyncDisposable {
+export class Call {
   /** UUIDv7: the limiter's idempotency key, the ledger's primary key, the log's id. */
   readonly id: string;
   readonly route: CallRoute;
@@ -61,8 +79,9 @@ export class Call implements AsyncDisposable {
   readonly signal: AbortSignal;
   /** For all decisions of other services that come before the answer. */
   readonly patience: Patience;
-  /** The log entry so far. */
-  readonly logged: RequestLogged;
+  /** What is known so far. */
+  readonly record: RequestRecorded;
+  readonly row: OutboxRow;
   /** Set when it is authenticated. */
   token!: Token;
   /** Set when it is admitted, like the bodies that its endpoint accepts. */
@@ -77,6 +96,7 @@ export class Call implements AsyncDisposable {
   firstTokenMs: number | undefined;
   readonly #peers: CallPeers;
   readonly #times = create(RequestTimesSchema);
+  readonly #receivedAtMs = epochMs();
   readonly #monotonicMs: () => number;
   readonly #startedAtMs: number;
   /** What it has taken at the limiter, and returns at its end. */
@@ -85,6 +105,7 @@ export class Call implements AsyncDisposable {
   #attemptSpan: Span | undefined;
   /** Keeps the latest lease. */
   #renewal: Disposable | undefined;
+  #ended: Promise<void> | undefined;
 
   constructor(route: CallRoute, response: EdgeResponse, peers: CallPeers, readMonotonicMs = monotonicMs) {
     const { requestId, req } = response;
@@ -95,7 +116,8 @@ export class Call implements AsyncDisposable {
     this.signal = clientSignal(response);
     this.patience = new Patience(peers.patienceMs);
     const named = { requestId, clientRequestId: clientRequestIdOf(req), endpoint: route.path };
-    this.logged = create(RequestLoggedSchema, { ...named, receivedAtMs: epochMs(), times: this.#times });
+    this.record = create(RequestRecordedSchema, { ...named, times: this.#times });
+    this.row = outboxRowOf(this.record);
     this.#peers = peers;
     this.#monotonicMs = readMonotonicMs;
     this.#startedAtMs = readMonotonicMs();
@@ -112,16 +134,17 @@ export class Call implements AsyncDisposable {
 
   onAuthenticated(token: Token): void {
     this.token = token;
-    this.logged.tokenId = token.tokenId;
+    Object.assign(this.record, { tokenId: token.tokenId, groupId: token.groupId });
   }
 
   /** A limit of the token refused the request. */
   onRefused({ limit, retryAtMs }: Pick<GatewayError, 'limit' | 'retryAtMs'>): void {
-    this.logged.refusal = create(RefusalSchema, { ...(limit && { limit: limits[limit] }), retryAtMs });
+    this.record.refusal = create(RefusalSchema, { ...(limit && { limit: limits[limit] }), retryAtMs });
   }
 
   onAdmitted(admission: Admission, bodyRules: BodyRules): void {
     Object.assign(this, { admission, bodyRules });
+    Object.assign(this.record, { admittedAtMs: admission.admittedAtMs, localDay: admission.localDay });
     this.#times.admitted = this.#now();
   }
 
@@ -144,9 +167,9 @@ export class Call implements AsyncDisposable {
     this.#times.bodyRead = this.#now();
     this.bodyBytes = bytes;
     if (this.isRecorded) this.usage = new CallUsage(this, this.#peers);
-    this.logged.streamed = streamed;
+    this.record.streamed = streamed;
     // A copy: a slice would keep the whole text in memory, whose length the client determines.
-    this.logged.model = Buffer.from(model.slice(0, longestModel)).toString();
+    this.record.model = Buffer.from(model.slice(0, longestModel)).toString();
   }
 
   /** The body is no longer needed. */
@@ -165,11 +188,10 @@ export class Call implements AsyncDisposable {
       const retryAtMs = result.case === 'exhausted' ? result.value.retryAtMs : undefined;
       return this.onNoAccount({ cause: causes[result.case ?? 'unavailable'], reason, skipped, retryAtMs });
     }
-    const { pool, accountId, model } = result.value;
-    const attempt = { pool, accountId, model, reason, skipped, asked: this.#acquireStartedAtMs, acquired: this.#now() };
-    this.#times.firstAttempt ??= attempt.acquired;
-    this.logged.attempts.push(create(LoggedAttemptSchema, attempt));
-    this.logged.moved = this.logged.attempts.length > 1;
+    const { pool, accountId, model, provider } = result.value;
+    const asked = { reason, skipped, asked: this.#acquireStartedAtMs, acquired: this.#now() };
+    this.#times.firstAttempt ??= asked.acquired;
+    this.record.attempts.push(create(RecordedAttemptSchema, { pool, accountId, model, provider, ...asked }));
     this.lease = result.value;
     this.#attemptSpan = startSpan('attempt', { attributes: { 'gateway.pool': pool, 'gateway.account': accountId } });
   }
@@ -182,14 +204,14 @@ export class Call implements AsyncDisposable {
   /** No further attempt is made. */
   onNoAccount(why: MessageInitShape<typeof NoAccountSchema>): void {
     const answered = this.#now();
-    this.logged.noAccount = create(NoAccountSchema, { ...why, asked: this.#acquireStartedAtMs, answered });
+    this.record.noAccount = create(NoAccountSchema, { ...why, asked: this.#acquireStartedAtMs, answered });
   }
 
-  /** A provider is about to be called with this lease, which is renewed until the next one. */
-  onLease(lease: Lease, renewal: Disposable): void {
+  /** A provider is about to be called with the latest lease, renewed until the next. */
+  onLease(renewal: Disposable): void {
     this.#renewal?.[Symbol.dispose]();
     this.#renewal = renewal;
-    this.usage?.onLease(lease);
+    this.usage?.onLease();
   }
 
   /** The first content of an answer has arrived. */
@@ -217,45 +239,84 @@ export class Call implements AsyncDisposable {
     if (this.#attemptSpan !== undefined) endAttemptSpan(this.#attemptSpan, attempt);
   }
 
-  /**
-   * The client was disconnected because it read nothing, whether or not the attempt had succeeded.
-   */
-  onClientStalled(): void {
-    if (this.#attempt !== undefined) this.#attempt.cancelReason = CancelReason.CLIENT_STALLED;
-  }
-
-  /**
-   * Ends what the request holds, before its client may learn that it failed. Usage is recorded for
-   * an attempt that was still running when the client left, or when its answer took too long.
-   */
-  async [Symbol.asyncDispose](): Promise<void> {
+  /** It needs its lease and its body no more. */
+  release(): void {
     this.#renewal?.[Symbol.dispose]();
-    const isTooLong = this.#attempt?.cancelReason === CancelReason.TOO_LONG;
-    if (this.signal.aborted) await this.usage?.settle(LedgerOutcome.ABORTED);
-    else await (isTooLong ? this.usage?.settle(LedgerOutcome.FAILED) : this.usage?.discard());
     if (this.#times.admitted !== undefined) this.releaseBody();
-    // Nothing was recorded for it, which would have returned what it took.
-    if (!this.returnsPlaces()) return;
-    const charge = { ...limiterTerms(this.token), requestId: this.id, localDay: this.admission.localDay };
-    await this.#peers.limiter.charge({ ...charge, tokens: 0, ended: true });
   }
 
   /**
-   * The answer is sent, or its client has gone.
-   * @param slowMs an answer that starts this long after the request was read is slow
+   * Ends the request, once and for all: before its client has the last byte, or may learn that it
+   * failed. When this resolves, its usage is delivered or at least on disk, its tokens are charged
+   * to the day, and its places are returned: the next request sees all of it. Later calls have no
+   * effect.
    */
-  onEnded(end: FinalResponse, slowMs: number): void {
+  end(how: CallEnd): Promise<void> {
+    this.#ended ??= this.#end(how);
+    return this.#ended;
+  }
+
+  #end(how: CallEnd): Promise<void> {
+    const { outbox, requestLog } = this.#peers;
+    const { record, row } = this;
+    this.release();
+    this.#close(how);
+    if (this.route.operation !== undefined && requestLog.takes(record)) record.receivedAtMs = this.#receivedAtMs;
+    const used = record.attempts.filter(({ usage }) => usage !== undefined);
+    if (used.length > 0) {
+      return inSpan('settle', {}, (span) => {
+        span.setAttribute('gateway.outcome', wordOf(RequestEnding, record.ending));
+        // The day is charged before the record may be delivered: otherwise a counter loaded from
+        // the ledger in between would count the request twice.
+        return outbox.finish(row, this.#charge(used));
+      });
+    }
+    if (record.receivedAtMs === undefined) outbox.close(row);
+    else outbox.log(row);
+    return this.#charge(used) ?? Promise.resolve();
+  }
+
+  /** Completes the record. */
+  #close(how: CallEnd): void {
+    const { record } = this;
     const last = this.#attempt;
+    const { status, errorCode = '', clientLeft, hasBegun = false, usage } = how;
+    // Whether or not the attempt had succeeded.
+    if (clientLeft && last !== undefined && hasStalled(this.request.socket))
+      last.cancelReason = CancelReason.CLIENT_STALLED;
+    const isTooLong = last?.cancelReason === CancelReason.TOO_LONG;
+    this.usage?.end(hasBegun || clientLeft || isTooLong, usage);
     const [ended, firstByte, { bodyRead }] = [this.#now(), last?.firstByte, this.#times];
     Object.assign(this.#times, { ended, firstByte });
     // The client's upload time does not count.
-    const slow = bodyRead !== undefined && (firstByte ?? ended) - bodyRead >= slowMs;
-    const { status, errorCode = '' } = end;
-    Object.assign(this.logged, { status, errorCode, ending: endingOf(end, last), slow });
+    const slow = bodyRead !== undefined && (firstByte ?? ended) - bodyRead >= this.#peers.config.traceSlowMs;
+    Object.assign(record, { status, errorCode, ending: endingOf(how, last), slow });
   }
 
-  get #attempt(): LoggedAttempt | undefined {
-    return this.logged.attempts.at(-1);
+  /** Charges what each attempt used to the day, and returns what the request took. */
+  #charge(used: readonly RecordedAttempt[]): Promise<void> | undefined {
+    const ended = this.returnsPlaces();
+    const last = this.#attempt;
+    const charges = used.map((attempt) => this.#chargeFor(attempt, ended && attempt === last));
+    if (ended && last?.usage === undefined) charges.push(this.#chargeFor(undefined, ended));
+    const [first, ...others] = charges;
+    return others.length === 0 ? first : Promise.all(charges).then(() => undefined);
+  }
+
+  /** @param attempt undefined: only what the request took is returned. */
+  #chargeFor(attempt: RecordedAttempt | undefined, ended: boolean): Promise<void> | undefined {
+    const terms = chargedTerms(this.token);
+    if (terms === undefined) return undefined;
+    const { usage, costMicros = 0 } = attempt ?? {};
+    const tokens = (usage?.inputTokens ?? 0) + (usage?.outputTokens ?? 0);
+    const requestId = attempt === undefined ? this.id : entryIdOf(this.record, attempt);
+    const charge = { ...terms, requestId, localDay: this.admission.localDay, tokens };
+    if (terms.group === undefined && terms.limits === undefined) return this.#peers.limiter.charge(charge);
+    return this.#peers.limiter.charge({ ...charge, costMicros, ended });
+  }
+
+  get #attempt(): RecordedAttempt | undefined {
+    return this.record.attempts.at(-1);
   }
 
   /** Rounded to a hundredth of a millisecond. */

@@ -2,7 +2,7 @@ import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { Metrics } from '@gateway/telemetry';
 import { describe, expect, it } from 'vitest';
 import { createEvents, type EventLog } from './events.ts';
-import { LoggedRequest, slowMs } from './usage/__fixtures__/logged-request.ts';
+import { LoggedRequest } from './usage/__fixtures__/logged-request.ts';
 
 /** The log lines about a request at a level. */
 function linesOf(request: LoggedRequest, level: 'info' | 'debug') {
@@ -52,7 +52,7 @@ describe('the log of an outage', () => {
 describe('the log', () => {
   it.each([
     ['that moved', new LoggedRequest('r').read().lease('a').fail(AttemptResult.RATE_LIMITED).lease('b').answer().end()],
-    ['that was slow', new LoggedRequest('r').read().lease('a').wait(slowMs).answer().end()],
+    ['that was slow', new LoggedRequest('r').read().lease('a').wait(10_000).answer().end()],
     ['that was refused', new LoggedRequest('r').read().end(limited)],
     ['whose client left', new LoggedRequest('r').read().end({ status: 499, clientLeft: true })],
   ])('has one line, by its id, about a request %s', (_what, request) => {

@@ -1,11 +1,11 @@
 import type { GatewayError } from '@gateway/errors';
 import { type Lease, ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
-import { RequestEnding, type RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
+import { RequestEnding, type RequestRecorded } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import type { Logger, Metrics } from '@gateway/telemetry';
 import { cacheTime } from '@gateway/time';
 import { LRUCache } from 'lru-cache';
 import type { BodyMemory } from './body/body-memory.ts';
-import { failureOf, isPlainSuccess, toLogFields } from './usage/request-log.ts';
+import { failureOf, isPlainSuccess, toLogFields, usedIn } from './usage/request-log.ts';
 
 export type RequestEvents = ReturnType<typeof createEvents>;
 
@@ -14,7 +14,9 @@ export type EventLog = Pick<Logger, 'isLevelEnabled'> &
 
 /** What is counted of a request. */
 interface CountedRequest {
-  readonly logged: RequestLogged;
+  readonly record: RequestRecorded;
+  /** Since it was received. */
+  readonly elapsedMs: number;
   /** The lease of its latest attempt. */
   readonly lease: Lease | undefined;
   /** When the first content of a streamed answer was sent. */
@@ -43,20 +45,20 @@ export function createEvents({ logger, metrics }: { readonly logger: EventLog; r
     requestStarted: (method: string) => counted.activeRequests.inc({ http_request_method: method }),
     /** Called once for each started request. `operation` undefined: it uses no model. */
     requestEnded(method: string, operation: GenAiOperation | undefined, request: CountedRequest): void {
-      const { logged } = request;
-      const { endpoint, status, errorCode, times } = logged;
+      const { record } = request;
+      const { endpoint, status, errorCode } = record;
       // Anyone can send any number of requests without a valid token.
-      const level = logged.tokenId === '' || isPlainSuccess(logged) ? 'debug' : 'info';
-      if (logger.isLevelEnabled(level)) logger[level](toLogFields(logged), 'request finished');
-      const seconds = (times?.ended ?? 0) / 1_000;
-      const failure = failureOf(logged);
+      const level = record.tokenId === '' || isPlainSuccess(record) ? 'debug' : 'info';
+      if (logger.isLevelEnabled(level)) logger[level](toLogFields(record), 'request finished');
+      const seconds = request.elapsedMs / 1_000;
+      const failure = failureOf(record);
       const ofHttp = { http_request_method: method, http_route: endpoint, http_response_status_code: status };
       counted.activeRequests.dec({ http_request_method: method });
       counted.requestDurations.observe({ ...ofHttp, error_type: status >= 499 ? failure : '' }, seconds);
       // A provider's own refusal, passed on unchanged.
       const isPassedOn = errorCode === '' && status >= 400 && status !== 499;
       if (isPassedOn) counted.refusals.inc({ code: 'upstream_rejected', limit: 'none' });
-      if (operation === undefined || logged.model === '') return;
+      if (operation === undefined || record.model === '') return;
       const labels = { gen_ai_operation_name: operation, ...models.of(request) };
       counted.modelDurations.observe({ ...labels, error_type: failure }, seconds);
       const perToken = secondsPerToken(request);
@@ -205,14 +207,14 @@ class ModelLabels {
    */
   readonly #lastOf = new Map<string, ReturnType<typeof labelsOf>>();
 
-  of({ lease, logged }: CountedRequest) {
-    const last = this.#lastOf.get(logged.model);
+  of({ lease, record }: CountedRequest) {
+    const last = this.#lastOf.get(record.model);
     if (lease === undefined) return last ?? unknownModel;
     const provider = providerNames[lease.format];
     if (lease.modelUnlisted) return labelsOf(provider, unknownModel.gen_ai_request_model);
     if (last?.gen_ai_request_model === lease.model && last.gen_ai_provider_name === provider) return last;
     const labels = labelsOf(provider, lease.model);
-    this.#lastOf.set(logged.model, labels);
+    this.#lastOf.set(record.model, labels);
     return labels;
   }
 }
@@ -231,8 +233,9 @@ const providerNames: Readonly<Record<ProviderFormat, string>> = {
 };
 
 /** Undefined when it can't be computed: no stream, an early end, no count, or a single token. */
-function secondsPerToken({ logged, firstTokenMs }: CountedRequest): number | undefined {
-  const { ending, usage, times } = logged;
+function secondsPerToken({ record, firstTokenMs }: CountedRequest): number | undefined {
+  const { ending, times } = record;
+  const usage = usedIn(record)?.usage;
   if (firstTokenMs === undefined || ending !== RequestEnding.COMPLETED || times?.ended === undefined) return undefined;
   if (usage === undefined || usage.estimated || usage.outputTokens < 2) return undefined;
   return (times.ended - firstTokenMs) / 1_000 / (usage.outputTokens - 1);

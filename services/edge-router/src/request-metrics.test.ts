@@ -162,7 +162,8 @@ describe('the times of an answer', () => {
     events.requestStarted('POST');
     events.streamBegan(request.entry);
     end(request.wait(1_000));
-    request.message.usage = create(UsageSchema, { inputTokens: 1, outputTokens, estimated });
+    const [attempt = expect.fail()] = request.message.attempts;
+    attempt.usage = create(UsageSchema, { inputTokens: 1, outputTokens, estimated });
     events.requestEnded('POST', 'chat', request.end().entry);
     const page = await metrics.exposition();
     const sum = (name: string) =>

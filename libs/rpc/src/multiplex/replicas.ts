@@ -56,7 +56,8 @@ export class Replicas implements Disposable {
 
   /**
    * Resolves when a session may be ready. Rejects with `unavailable` when no replica can be
-   * reached now: one that was away a moment ago is tried again, because it may be back.
+   * reached now. One that was away a moment ago may be back, so the call does not wait for its next
+   * regular attempt.
    */
   async untilReady(): Promise<void> {
     // Connections outlive the call that happens to start them.

@@ -19,8 +19,10 @@ const usualRoute: CallRoute = {
 };
 
 const idlePeers: CallPeers = {
-  outbox: { open: () => undefined, close: () => undefined, finish: async () => undefined },
+  outbox: { open: () => undefined, close: () => undefined, log: () => undefined, finish: async () => undefined },
   limiter: { charge: async () => undefined },
+  requestLog: { takes: () => false },
+  config: { traceSlowMs: 10_000 },
   running: new Set(),
   pricing: { prices: new PriceBook(), neighboursOf: () => [] },
   patienceMs: Number.POSITIVE_INFINITY,

@@ -21,7 +21,7 @@ import {
   PoolUnavailableSchema,
   type ReportRequest,
 } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
-import { CancelReason, NoAccountCause } from '@gateway/proto/usage/v1/request_log_pb.js';
+import { CancelReason, NoAccountCause } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { directClient, type Handlers, RpcError, serviceRoute } from '@gateway/rpc';
 import { describe, expect, it, vi } from 'vitest';
 import { admittedCall } from '../__fixtures__/test-call.ts';
@@ -136,7 +136,9 @@ function setUp(
   vi.spyOn(usage, 'onUsage').mockImplementation(({ inputTokens }) => void recorded.push(`used ${inputTokens}`));
   vi.spyOn(usage, 'onProduced').mockImplementation(() => void recorded.push('produced'));
   vi.spyOn(usage, 'onAttemptFailed').mockImplementation(() => void recorded.push('failed'));
-  vi.spyOn(usage, 'onLease').mockImplementation(({ accountId }) => void recorded.push(`lease ${accountId}`));
+  vi.spyOn(usage, 'onLease').mockImplementation(
+    () => void recorded.push(`lease ${call.record.attempts.at(-1)?.accountId}`),
+  );
   const run = () =>
     runAttempts(
       {
@@ -167,7 +169,7 @@ function setUp(
     asked,
     reported,
     sent,
-    logged: call.logged,
+    record: call.record,
     cancelled: () => cancelled,
     recorded,
     failedOver,
@@ -408,7 +410,7 @@ describe('runAttempts', () => {
   });
 
   it('leaves out the format whose adapter is away twice', async () => {
-    const { run, asked, sent, logged } = setUp([lease('a'), lease('b', ProviderFormat.MESSAGES)], {
+    const { run, asked, sent, record } = setUp([lease('a'), lease('b', ProviderFormat.MESSAGES)], {
       a: new RpcError('unavailable', 'no connection'),
       b: [answering],
     });
@@ -416,7 +418,7 @@ describe('runAttempts', () => {
     expect(sent).toEqual(['a', 'a', 'b']);
     expect(asked[1]?.formats).toEqual([ProviderFormat.MESSAGES]);
     expect(asked[1]?.attempts[0]?.report?.result).toBe(AttemptResult.CANCELLED);
-    expect(logged.attempts[0]?.cancelReason).toBe(CancelReason.ADAPTER_AWAY);
+    expect(record.attempts[0]?.cancelReason).toBe(CancelReason.ADAPTER_AWAY);
   });
 
   it('asks once more, with the same lease, when an adapter goes away before its answer begins', async () => {
@@ -447,12 +449,12 @@ describe('runAttempts', () => {
     const exhausted = { case: 'exhausted', value: { retryAtMs: 5_000 } } as const;
     const amended: Frame = { result: { ...limited.result, amended: 'encrypted_reasoning' } };
     const refusal = new GatewayError('unsupported_content', 'not for this provider');
-    const { run, logged } = setUp([lease('a'), lease('b', ProviderFormat.MESSAGES), exhausted], {
+    const { run, record } = setUp([lease('a'), lease('b', ProviderFormat.MESSAGES), exhausted], {
       a: [amended],
       b: refusal,
     });
     await expect(run()).rejects.toMatchObject({ code: 'pool_exhausted' });
-    expect(logged.attempts).toMatchObject([
+    expect(record.attempts).toMatchObject([
       {
         accountId: 'a',
         result: AttemptResult.RATE_LIMITED,
@@ -461,24 +463,24 @@ describe('runAttempts', () => {
       },
       { accountId: 'b', cancelReason: CancelReason.NOT_EXPRESSIBLE },
     ]);
-    expect(logged.noAccount).toMatchObject({ cause: NoAccountCause.EXHAUSTED, retryAtMs: 5_000 });
+    expect(record.noAccount).toMatchObject({ cause: NoAccountCause.EXHAUSTED, retryAtMs: 5_000 });
   });
 
   it('logs why a provider did not answer, and tells the client nothing of it', async () => {
     const cause = 'connection refused by 127.0.0.1:9';
     const unreachable: Frame = { result: { attempt: { result: AttemptResult.NETWORK_ERROR, cause } } };
     const unavailable = { case: 'unavailable', value: {} } as const;
-    const { run, logged } = setUp([lease('a'), unavailable], { a: [unreachable] });
+    const { run, record } = setUp([lease('a'), unavailable], { a: [unreachable] });
     const thrown: unknown = await run().catch((error: unknown) => error);
     expect(thrown).toMatchObject({ code: 'providers_unavailable', message: expect.not.stringContaining('127.0.0.1') });
-    expect(logged.attempts).toMatchObject([{ accountId: 'a', cause }]);
+    expect(record.attempts).toMatchObject([{ accountId: 'a', cause }]);
   });
 
   it('logs an attempt that is answering as not ended', async () => {
-    const { run, logged } = setUp([lease('a')], { a: [answering] });
+    const { run, record } = setUp([lease('a')], { a: [answering] });
     const { frames } = await run();
-    expect(logged.attempts[0]).toMatchObject({ firstByte: expect.any(Number) });
-    expect(logged.attempts[0]?.ended).toBeUndefined();
+    expect(record.attempts[0]).toMatchObject({ firstByte: expect.any(Number) });
+    expect(record.attempts[0]?.ended).toBeUndefined();
     frames.close();
   });
 

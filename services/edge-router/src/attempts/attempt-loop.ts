@@ -15,7 +15,7 @@ import {
   type ProviderFormat,
 } from '@gateway/proto/pool/v1/account_pb.js';
 import { type AcquireResponse, Lack } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
-import { CancelReason, NoAccountCause } from '@gateway/proto/usage/v1/request_log_pb.js';
+import { CancelReason, NoAccountCause } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { RpcError } from '@gateway/rpc';
 import { inSpan } from '@gateway/telemetry';
 import { labelSetsOf, mayUseModel } from '@gateway/tokens/access-rules';
@@ -238,7 +238,7 @@ export async function runAttempts(plan: AttemptPlan, { leases, events }: Attempt
    * one.
    */
   async function untilHead(lease: Lease): Promise<Answering | ExecuteResult> {
-    call.onLease(lease, leases.startRenewing(lease));
+    call.onLease(leases.startRenewing(lease));
     const { isRecorded } = call;
     const attempt = new AbortController();
     const frames = new AnswerFrames(execute(lease, attempt.signal), { call: attempt, client: signal, isRecorded });

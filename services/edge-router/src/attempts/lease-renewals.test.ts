@@ -87,10 +87,10 @@ describe('the renewal of leases', () => {
   it('renews only the latest lease of a request, until it ends', async () => {
     const { renewals, renewed } = setUp();
     const call = admittedCall();
-    for (const each of [lease('l1'), lease('l2')]) call.onLease(each, renewals.startRenewing(each));
+    for (const each of [lease('l1'), lease('l2')]) call.onLease(renewals.startRenewing(each));
     await vi.advanceTimersByTimeAsync(11_000);
     expect(renewed).toEqual([['l2']]);
-    await call[Symbol.asyncDispose]();
+    call.release();
     await vi.advanceTimersByTimeAsync(11_000);
     expect(renewed).toEqual([['l2']]);
   });

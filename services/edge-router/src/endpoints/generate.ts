@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http';
 import { create } from '@bufbuild/protobuf';
 import type { BufferList, JsonBody } from '@gateway/json';
 import { Dialect, type ExecuteHead, ExecuteHeadSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
@@ -20,7 +19,7 @@ export interface Generation extends Affinity, Pick<AttemptPlan, 'model' | 'forma
    * Answers a request that no account answered, or throws. Absent: the gateway's own error is the
    * answer. It must not refer to the body, because it is kept while the answer streams.
    */
-  readonly onFailed?: ((failed: AttemptsFailed, response: ServerResponse) => void) | undefined;
+  readonly onFailed?: ((failed: AttemptsFailed, call: Call) => Promise<void>) | undefined;
 }
 
 /**
@@ -59,9 +58,8 @@ async function deliver(
 ): Promise<void> {
   const answer = await attempts;
   if (answer.kind === 'failed') {
-    await call.usage?.discard();
     if (onFailed === undefined) throw answer.error;
-    return onFailed(answer, call.response);
+    return onFailed(answer, call);
   }
   // No further attempt needs the body.
   call.releaseBody();

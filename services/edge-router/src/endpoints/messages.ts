@@ -41,7 +41,7 @@ export async function messages(call: Call, peers: EndpointPeers): Promise<void> 
     formats: [ProviderFormat.MESSAGES],
     features: featuresOf(forwardHeaders),
     forwardHeaders,
-    onFailed: (failed) => {
+    onFailed: async (failed) => {
       throw messagesError(failed);
     },
   });

@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { reasoningStrings } from '@gateway/encrypted-reasoning';
 import { asString } from '@gateway/json';
 import { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
@@ -53,10 +53,13 @@ const forwardedHeaders: readonly string[] = ['x-openai-internal-codex-responses-
  * Passes on the provider's own answer, if there is one and the pool is not merely exhausted. Of its
  * headers, clients get when a retry may succeed.
  */
-function passOn({ error, last }: AttemptsFailed, response: ServerResponse): void {
+async function passOn({ error, last }: AttemptsFailed, call: Call): Promise<void> {
   const answer = last?.upstreamAnswer;
   if (answer === undefined || error.code === 'pool_exhausted') throw error;
   const { status, contentType, body } = answer;
+  const { response, signal } = call;
+  const clientLeft = signal.aborted;
+  await call.end({ status: clientLeft ? 499 : status, errorCode: undefined, clientLeft });
   writeHead(response, status, {
     ...(contentType === '' ? {} : { 'content-type': contentType }),
     ...retryHeaders(error, status),

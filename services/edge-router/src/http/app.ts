@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { TrustedProxies } from '@gateway/config';
-import { GatewayError, type GatewayErrorCode } from '@gateway/errors';
-import { RequestEnding } from '@gateway/proto/usage/v1/request_log_pb.js';
+import { GatewayError } from '@gateway/errors';
+import { RequestEnding } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { failSpan, inSpan, type Span, SpanKind, startSpan, withSpan } from '@gateway/telemetry';
 import { epochMs } from '@gateway/time';
 import express from 'express';
@@ -11,7 +11,7 @@ import { BodyMemory } from '../body/body-memory.ts';
 import { maxBytesOf } from '../body/read-body.ts';
 import { Call, type CallRoute } from '../call.ts';
 import { toClientError } from '../errors/client-error.ts';
-import { HttpFault } from '../errors/render-error.ts';
+import { HttpFault, renderError } from '../errors/render-error.ts';
 import { methodLabel, otherRoute, type RequestEvents } from '../events.ts';
 import { Patience } from '../patience.ts';
 import type { EdgeRouterPeers } from '../peers.ts';
@@ -21,7 +21,6 @@ import { signInRoutes } from '../sign-in/sign-in-routes.ts';
 import { failureOf, type RequestLog } from '../usage/request-log.ts';
 import { type EdgeResponse, nameForMessages, sendError, untilSentOrDisconnected } from './respond.ts';
 import type { EdgeListener } from './server.ts';
-import { hasStalled } from './stalled-clients.ts';
 
 export interface AppPeers extends EndpointPeers {
   readonly tokens: TokenCache;
@@ -90,7 +89,7 @@ async function serve(
   peers: AppPeers,
   act: (call: Call) => Promise<void>,
 ): Promise<void> {
-  const { events, config, requestLog } = peers;
+  const { events, config } = peers;
   const { path, errorDialect, operation } = route;
   if (errorDialect === 'messages') nameForMessages(response);
   const call = new Call(route, response, peers);
@@ -99,27 +98,28 @@ async function serve(
   events.requestStarted(method);
   const span = startServerSpan(request, path, id, !config.trustsClientSampling);
   await withSpan(span, async () => {
-    let errorCode: GatewayErrorCode | undefined;
-    try {
-      await using _held = call;
-      await act(call);
-    } catch (thrown) {
-      const error = toClientError(thrown);
-      if (!signal.aborted) {
-        errorCode = error.code;
-        events.refused(error);
-        if (errorCode === 'internal_error') events.requestFaulted(id, path, error);
-      }
-      sendError(response, error, errorDialect, epochMs());
-    }
+    await act(call).catch((thrown) => endWithError(call, toClientError(thrown), events));
+    call.release();
     await untilSentOrDisconnected(response, signal);
     const clientLeft = signal.aborted;
-    if (clientLeft && hasStalled(request.socket)) call.onClientStalled();
-    call.onEnded({ status: clientLeft ? 499 : response.statusCode, errorCode, clientLeft }, config.traceSlowMs);
-    if (operation !== undefined) requestLog.add(call.logged);
+    await call.end({ status: clientLeft ? 499 : response.statusCode, errorCode: undefined, clientLeft });
     events.requestEnded(method, operation, call);
   });
   endServerSpan(span, call);
+}
+
+/** What the request holds ends before its client learns that it failed. */
+async function endWithError(call: Call, error: GatewayError, events: RequestEvents): Promise<void> {
+  const { id, route, response, signal } = call;
+  const { path, errorDialect } = route;
+  const clientLeft = signal.aborted;
+  const nowMs = epochMs();
+  const errorCode = clientLeft ? undefined : error.code;
+  if (errorCode !== undefined) events.refused(error);
+  if (errorCode === 'internal_error') events.requestFaulted(id, path, error);
+  const status = response.headersSent ? response.statusCode : renderError(error, errorDialect, nowMs).status;
+  await call.end({ status: clientLeft ? 499 : status, errorCode, clientLeft });
+  sendError(response, error, errorDialect, nowMs);
 }
 
 /** Every request to an endpoint takes the same steps: authenticate, admit, answer. */
@@ -195,13 +195,13 @@ function startServerSpan(
  * the trace. It has no `gen_ai.operation.name`, because it would then count as a call of a model,
  * like its span `chat`.
  */
-function endServerSpan(span: Span, { logged, lease }: Call): void {
-  const { status, ending, slow } = logged;
+function endServerSpan(span: Span, { record, lease }: Call): void {
+  const { status, ending, slow } = record;
   const hasFailed = status >= 500 || ending === RequestEnding.FAILED;
   span.setAttribute('http.response.status_code', status);
   if (lease?.modelUnlisted === false) span.setAttribute('gen_ai.request.model', lease.model);
-  if (hasFailed) failSpan(span, failureOf(logged));
-  else if (ending !== RequestEnding.COMPLETED) span.setAttribute('error.type', failureOf(logged));
+  if (hasFailed) failSpan(span, failureOf(record));
+  else if (ending !== RequestEnding.COMPLETED) span.setAttribute('error.type', failureOf(record));
   const keep = hasFailed ? 'failed' : slow ? 'slow' : undefined;
   if (keep !== undefined) span.setAttributes({ 'gateway.sampling.keep': true, 'gateway.sampling.reason': keep });
   span.end();

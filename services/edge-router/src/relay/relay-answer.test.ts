@@ -2,7 +2,8 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { create } from '@bufbuild/protobuf';
 import { AttemptResult, LeaseSchema } from '@gateway/proto/pool/v1/account_pb.js';
-import { LedgerOutcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { AcquireResponseSchema } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import { RequestEnding } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { RpcError } from '@gateway/rpc';
 import { ManualTime } from '@gateway/time/simulated';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -64,10 +65,15 @@ describe('relayAnswer', () => {
     const rest = new AnswerFrames(call.frames, { call: call.controller, client: signal, isRecorded: true });
     const first = await rest.next();
     const lease = create(LeaseSchema, { provider: 'provider_a', model: 'gpt\n-5' });
-    vi.spyOn(usage, 'settle').mockImplementation(async (outcome, last) => {
-      if (last !== undefined) events.push(`used ${last.outputTokens} in the end`);
+    relayed.onAcquired(create(AcquireResponseSchema, { result: { case: 'lease', value: lease } }));
+    relayed.onAnswering();
+    const end = relayed.end.bind(relayed);
+    vi.spyOn(relayed, 'end').mockImplementation(async (how) => {
+      if (how.usage !== undefined) events.push(`used ${how.usage.outputTokens} in the end`);
       await new Promise((resolve) => setTimeout(resolve, 20));
-      events.push(`settled ${LedgerOutcome[outcome]} ${response.writableEnded ? 'late' : 'in time'}`);
+      await end(how);
+      const { ending } = relayed.record;
+      events.push(`settled ${RequestEnding[ending]} ${response.writableEnded ? 'late' : 'in time'}`);
     });
     vi.spyOn(usage, 'onUsage').mockImplementation(({ outputTokens }) => void events.push(`used ${outputTokens}`));
     await relayAnswer(

@@ -2,13 +2,12 @@ import { once } from 'node:events';
 import { fromErrorDetail, GatewayError } from '@gateway/errors';
 import type { ExecuteResponse, ExecuteResult, ResponseHead } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { type AttemptReport, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
-import { LedgerOutcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { activeSpan } from '@gateway/telemetry';
 import { cancelTimer, epochMs, startInterval, type Timer } from '@gateway/time';
 import { AnswerTooLongError } from '../attempts/attempt-errors.ts';
 import { type Answering, cancelledReport, cancelReasonOf, reportOf } from '../attempts/attempt-loop.ts';
 import type { Leases } from '../attempts/leases.ts';
-import type { Call } from '../call.ts';
+import type { Call, CallEnd } from '../call.ts';
 import type { EdgeRouterConfig } from '../config.ts';
 import type { Affinity, AnswerNames } from '../endpoints/affinity.ts';
 import { renderStreamError } from '../errors/render-error.ts';
@@ -68,14 +67,12 @@ export async function relayAnswer(relay: Relay, { leases, config, events }: Rela
     const isWhole = hasSucceeded || result.answerComplete;
     if (!isWhole && frame.usage !== undefined) call.usage?.onUsage(frame.usage);
     if (!isWhole) await write(frame);
-    const ended = call.usage?.settle(
-      hasSucceeded ? LedgerOutcome.COMPLETED : LedgerOutcome.FAILED,
-      isWhole ? frame.usage : undefined,
-    );
+    const rest = isWhole ? await writeMost(frame) : frame;
     const answerId = (frame.head ?? sentHead)?.answerId ?? '';
     const names = hasSucceeded ? { answerId, encryptedReasoning: result.encryptedReasoning } : undefined;
-    await Promise.all([ended, reportEnd(attempt, names)]);
-    if (isWhole) end(frame);
+    const status = (frame.head ?? sentHead)?.status ?? 200;
+    await endCall({ status, usage: isWhole ? frame.usage : undefined }, attempt, names);
+    if (isWhole) end(rest);
     else endWithError(result.error === undefined ? brokenOff() : fromErrorDetail(result.error));
   }
 
@@ -85,20 +82,27 @@ export async function relayAnswer(relay: Relay, { leases, config, events }: Rela
    */
   async function breakOff(thrown: unknown): Promise<void> {
     const clientLeft = signal.aborted;
-    const ended = call.usage?.settle(clientLeft ? LedgerOutcome.ABORTED : LedgerOutcome.FAILED);
-    await Promise.all([ended, reportEnd(cancelledReport, undefined, thrown)]);
+    await endCall({ status: isBetweenEvents() ? response.statusCode : 499 }, cancelledReport, undefined, thrown);
     if (!clientLeft) endWithError(thrown instanceof AnswerTooLongError ? thrown : brokenOff(thrown));
   }
 
   /**
-   * Reports the attempt's result and, for a whole answer, the names by which later requests may
-   * refer to it; otherwise the cause of the failure.
+   * Ends the request and reports the attempt's result: for a whole answer with the names by which
+   * later requests may refer to it; otherwise with the cause of the failure.
    */
-  function reportEnd(report: AttemptReport, names: AnswerNames | undefined, cause?: unknown): Promise<void> {
+  async function endCall(
+    { status, usage }: Pick<CallEnd, 'status' | 'usage'>,
+    report: AttemptReport,
+    names: AnswerNames | undefined,
+    cause?: unknown,
+  ): Promise<void> {
     const isCancelled = report.result === AttemptResult.CANCELLED;
     call.onAttemptEnded(report, isCancelled ? cancelReasonOf(cause, signal) : undefined);
+    const clientLeft = signal.aborted;
+    const end = { status: clientLeft ? 499 : status, errorCode: undefined, clientLeft, hasBegun: true, usage };
     const answerKeys = (names && answerKeysOf?.(names)) ?? [];
-    return leases.report({ requestId, affinityKey, attempt: { lease: answer.lease, report }, answerKeys });
+    const attempt = { lease: answer.lease, report };
+    await Promise.all([call.end(end), leases.report({ requestId, affinityKey, attempt, answerKeys })]);
   }
 
   function endWithError(error: GatewayError): void {
@@ -121,6 +125,19 @@ export async function relayAnswer(relay: Relay, { leases, config, events }: Rela
     if (!response.write(body)) await once(response, 'drain', { signal });
   }
 
+  /**
+   * Writes all but the last byte of an answer that no buffer holds, so that it ends only when its
+   * client has taken it. Returns what is left.
+   */
+  async function writeMost(frame: ExecuteResponse): Promise<ExecuteResponse> {
+    const { head, body, usage } = frame;
+    if (body.length <= response.writableHighWaterMark) return frame;
+    if (usage !== undefined) call.usage?.onUsage(usage);
+    if (!response.headersSent) beginWhole(head, body.length);
+    if (!response.write(body.subarray(0, -1))) await once(response, 'drain', { signal });
+    return { ...frame, body: body.subarray(-1) };
+  }
+
   function begin(head: ResponseHead): void {
     writeHead(response, head.status, headersOf(head));
     onHead(head);
@@ -133,11 +150,13 @@ export async function relayAnswer(relay: Relay, { leases, config, events }: Rela
 
   /** Writes the last frame of a whole answer. An answer in one piece is sent with its length. */
   function end({ head, body }: ExecuteResponse): void {
-    if (sentHead === undefined) {
-      writeHead(response, head?.status ?? 200, { 'content-length': body.length, ...headersOf(head) });
-      if (head !== undefined) onHead(head);
-    }
+    if (!response.headersSent) beginWhole(head, body.length);
     response.end(body);
+  }
+
+  function beginWhole(head: ResponseHead | undefined, length: number): void {
+    writeHead(response, head?.status ?? 200, { 'content-length': length, ...headersOf(head) });
+    if (head !== undefined) onHead(head);
   }
 
   /** Sends the head of an answer together with its first content. */

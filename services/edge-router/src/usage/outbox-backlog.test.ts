@@ -3,12 +3,10 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
-import { create } from '@bufbuild/protobuf';
-import { RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
-import { LedgerOutcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { RequestEnding } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { FakeLedger } from './__fixtures__/fake-ledger.ts';
-import { type OutboxOptions, TestEdge, usageEvent } from './__fixtures__/test-edge.ts';
+import { ended, type OutboxOptions, refusedRow, requestRow, TestEdge } from './__fixtures__/test-edge.ts';
 import { OutboxFile } from './outbox-file.ts';
 import type { UsageSink } from './send-batch.ts';
 
@@ -32,9 +30,9 @@ describe('what waits in the outbox', () => {
     await expect.poll(() => edge.seen.bytes).toBeGreaterThan(0);
     await expect.poll(() => edge.seen).toMatchObject({ waiting: 0, oldestSeconds: expect.closeTo(0, 1) });
     const first = Date.now();
-    await edge.outbox.finish(usageEvent('r1'));
+    await edge.outbox.finish(requestRow('r1'));
     await expect.poll(() => edge.seen.oldestSeconds).toBeGreaterThan(0.05);
-    await edge.outbox.finish(usageEvent('r2'));
+    await edge.outbox.finish(requestRow('r2'));
     await expect.poll(() => edge.seen.waiting).toBe(2);
     expect(edge.seen.oldestSeconds).toBeGreaterThan(0.05);
     expect(edge.seen.oldestSeconds).toBeLessThanOrEqual((Date.now() - first) / 1_000);
@@ -46,7 +44,7 @@ describe('what waits in the outbox', () => {
   it('has the age of its oldest row on disk when most of it is only there', async () => {
     ledger.away = true;
     await using edge = await startEdge();
-    for (let n = 0; n < 2_000; n++) void edge.outbox.finish(usageEvent(`r${n}`));
+    for (let n = 0; n < 2_000; n++) void edge.outbox.finish(requestRow(`r${n}`));
     const ended = Date.now();
     await expect.poll(() => edge.seen.waiting).toBe(2_000);
     await expect.poll(() => Date.now() - ended).toBeGreaterThan(100);
@@ -56,59 +54,36 @@ describe('what waits in the outbox', () => {
 
   it('is nothing of a request that ends without usage, not even on disk', async () => {
     const edge = await startEdge({ maintainMs: 3_600_000 });
-    edge.outbox.open(usageEvent('r1', LedgerOutcome.UNSPECIFIED));
+    const row = requestRow('r1', RequestEnding.UNSPECIFIED);
+    edge.outbox.open(row);
     await turn();
-    edge.outbox.close('r1');
-    edge.outbox.close('unknown');
+    edge.outbox.close(row);
+    edge.outbox.close(requestRow('unknown'));
     await turn();
     expect(edge.writtenStates()).toEqual(['open', 'gone']);
     await edge.stop();
     expect([await readdir(folder), ledger.rows.size]).toEqual([[], 0]);
   });
 
-  it('holds log entries back for the next usage, or until it is closed', async () => {
-    const edge = await startEdge({ maintainMs: 60_000 });
-    await edge.outbox.finish(usageEvent('r1'));
-    edge.outbox.log(create(RequestLoggedSchema, { requestId: 'r1' }));
-    for (let turns = 0; turns < 20; turns++) await turn();
-    expect([ledger.logs.size, edge.writtenStates()]).toEqual([0, []]);
-    await edge.outbox.finish(usageEvent('r2'));
-    expect([...ledger.logs.keys()]).toEqual(['r1']);
-    edge.outbox.log(create(RequestLoggedSchema, { requestId: 'r2' }));
-    await edge.stop();
-    expect([...ledger.logs.keys()]).toEqual(['r1', 'r2']);
-    expect(await readdir(folder)).toEqual([]);
-  });
-
-  it('takes no more log entries with 20,000 rows to deliver: the room is for usage', async () => {
-    ledger.away = true;
-    await using edge = await startEdge();
-    for (let n = 1; n < 20_000; n++) void edge.outbox.finish(usageEvent(`r${n}`));
-    const log = (requestId: string) => edge.outbox.log(create(RequestLoggedSchema, { requestId }));
-    expect([log('l1'), log('l2')]).toEqual([true, false]);
-    await edge.outbox.finish(usageEvent('last'));
-    await expect.poll(() => edge.seen.waiting).toBe(20_001);
-    expect(log('l3')).toBe(false);
-    ledger.away = false;
-    await expect.poll(() => edge.seen.waiting).toBe(0);
-    expect(ledger.rows.size).toBe(20_000);
-    expect([...ledger.logs.keys()]).toEqual(['l1']);
-    expect(log('l4')).toBe(true);
-  });
-
   it('is what the disk has of a request when neither disk nor memory has room for its end', async () => {
     const edge = await startEdge({ memoryEvents: 2, lastDeliveryMs: 5 });
-    edge.outbox.open(usageEvent('stored', LedgerOutcome.FAILED));
+    const [stored, unknown] = [requestRow('stored', RequestEnding.FAILED), requestRow('unknown', RequestEnding.FAILED)];
+    edge.outbox.open(stored);
     await turn();
     ledger.away = true;
     edge.isDiskFull = true;
-    edge.outbox.open(usageEvent('unknown', LedgerOutcome.FAILED));
-    for (const requestId of ['r1', 'r2', 'stored', 'unknown', 'r3']) await edge.outbox.finish(usageEvent(requestId));
-    expect(edge.seen.lost).toEqual(['stored', 'unknown', 'r3']);
+    edge.outbox.open(unknown);
+    const lost: string[] = [];
+    for (const row of [requestRow('r1'), requestRow('r2'), stored, unknown, requestRow('r3')]) {
+      const before = edge.seen.lost;
+      await edge.outbox.finish(ended(row));
+      if (edge.seen.lost > before) lost.push(row.record.requestId);
+    }
+    expect(lost).toEqual(['stored', 'unknown', 'r3']);
     edge.isDiskFull = false;
     ledger.away = false;
     await expect.poll(delivered).toEqual(['r1', 'r2', 'stored']);
-    expect(ledger.rows.get('stored')).toMatchObject({ outcome: LedgerOutcome.FAILED, estimated: true });
+    expect(ledger.outcomeOf('stored')).toEqual({ ending: 'FAILED', estimated: true });
     await expect.poll(() => edge.seen.waiting).toBe(0);
     await edge.stop();
     expect(await readdir(folder)).toEqual([]);
@@ -122,13 +97,14 @@ describe('what waits in the outbox', () => {
       return OutboxFile.open(path, synchronous);
     };
     const edge = await startEdge({ openFile });
-    edge.outbox.open(usageEvent('open', LedgerOutcome.FAILED));
-    await edge.outbox.finish(usageEvent('r1'));
+    const open = requestRow('open', RequestEnding.FAILED);
+    edge.outbox.open(open);
+    await edge.outbox.finish(requestRow('r1'));
     await expect.poll(() => edge.seen.writeErrors).toBeGreaterThan(0);
     expect(await readdir(folder)).toEqual([]);
     isFull = false;
     await expect.poll(() => readdir(folder)).toContainEqual(expect.stringMatching(/\.sqlite$/));
-    await edge.outbox.finish(usageEvent('open'));
+    await edge.outbox.finish(ended(open));
     await edge.stop();
     ledger.away = false;
     await using _next = await startEdge();
@@ -146,7 +122,7 @@ describe('what waits in the outbox', () => {
     ledger.away = true;
     const { names, openFile } = firstFileFails('write', () => ledger.largestBatch > 0);
     const edge = await startEdge({ openFile, lastDeliveryMs: 5 });
-    for (const requestId of ['r1', 'r2']) await edge.outbox.finish(usageEvent(requestId));
+    for (const requestId of ['r1', 'r2']) await edge.outbox.finish(requestRow(requestId));
     const [first = '', second = ''] = names;
     await expect.poll(() => edge.seen.damaged).toEqual([join(folder, first)]);
     expect(edge.seen.writeErrors).toBe(1);
@@ -161,10 +137,10 @@ describe('what waits in the outbox', () => {
     ledger.away = true;
     const { names, openFile } = firstFileFails('batches', () => true);
     await using edge = await startEdge({ openFile });
-    for (let n = 0; n < 2_000; n++) void edge.outbox.finish(usageEvent(`r${n}`));
+    for (let n = 0; n < 2_000; n++) void edge.outbox.finish(requestRow(`r${n}`));
     await expect.poll(() => edge.seen.damaged).toEqual([join(folder, names[0] ?? '')]);
     expect(edge.seen.faults).toEqual([malformed]);
-    await edge.outbox.finish(usageEvent('last'));
+    await edge.outbox.finish(requestRow('last'));
     ledger.away = false;
     await expect.poll(() => ledger.rows.has('last')).toBe(true);
     await expect.poll(() => edge.seen.waiting).toBe(0);
@@ -186,7 +162,7 @@ describe('deliveries', () => {
     };
     const edge = await TestEdge.start({ folder, sink: { record }, retryMs: 100, maintainMs: 3_600_000 });
     const pauses = () => attempts.slice(1).map((ms, n) => ms - (attempts[n] ?? 0));
-    void edge.outbox.finish(usageEvent('r1'));
+    void edge.outbox.finish(requestRow('r1'));
     await vi.advanceTimersByTimeAsync(5_000);
     expect(pauses()).toEqual([100, 200, 400, 800, 1_000, 1_000, 1_000]);
     isAway = false;
@@ -194,7 +170,7 @@ describe('deliveries', () => {
     expect(edge.seen.deliveryFaults).toHaveLength(8);
     isAway = true;
     attempts.length = 0;
-    void edge.outbox.finish(usageEvent('r2'));
+    void edge.outbox.finish(requestRow('r2'));
     await vi.advanceTimersByTimeAsync(350);
     expect(pauses()).toEqual([100, 200]);
     isAway = false;
@@ -214,15 +190,15 @@ describe('an outbox that is closed', () => {
 
   it('waits for nothing when nothing waits', async () => {
     const edge = await TestEdge.start({ folder, sink: new FakeLedger(), lastDeliveryMs: 86_400_000 });
-    await edge.outbox.finish(usageEvent('r1'));
+    await edge.outbox.finish(requestRow('r1'));
     await edge.stop();
     expect(await readdir(folder)).toEqual([]);
   });
 
   it('has all on disk before it waits for the ledger a last time', async () => {
     const edge = await TestEdge.start({ folder, sink: never, maintainMs: 3_600_000 });
-    void edge.outbox.finish(usageEvent('r1'));
-    edge.outbox.log(create(RequestLoggedSchema, { requestId: 'r1' }));
+    void edge.outbox.finish(requestRow('r1'));
+    edge.outbox.log(refusedRow('l1'));
     const stopped = edge.stop();
     expect(edge.writtenStates()).toEqual(['final', 'final']);
     await stopped;
@@ -237,7 +213,7 @@ describe('an outbox that is closed', () => {
       },
     };
     const edge = await TestEdge.start({ folder, sink, lastDeliveryMs: 5 });
-    await edge.outbox.finish(usageEvent('r1'));
+    await edge.outbox.finish(requestRow('r1'));
     await edge.stop();
     expect(signals.map(({ reason }) => reason)).toEqual([new Error('the outbox is closed')]);
   });
@@ -246,12 +222,14 @@ describe('an outbox that is closed', () => {
     const edge = await TestEdge.start({ folder, sink: new FakeLedger() });
     await edge.stop();
     const { length } = edge.writtenStates();
-    await edge.outbox.finish(usageEvent('r1'));
-    edge.outbox.close('r1');
+    const row = requestRow('r1');
+    await edge.outbox.finish(row);
+    edge.outbox.close(row);
+    edge.outbox.log(refusedRow('l1'));
     await turn();
     expect(edge.writtenStates()).toHaveLength(length);
     expect(edge.seen.writeErrors).toBe(0);
-    expect(edge.outbox.log(create(RequestLoggedSchema, { requestId: 'r1' }))).toBe(false);
+    expect(edge.outbox.hasRoomForLog).toBe(false);
   });
 });
 

@@ -2,11 +2,12 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
-import { LedgerOutcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { RequestEnding } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { FakeLedger } from './__fixtures__/fake-ledger.ts';
-import { TestEdge, usageEvent } from './__fixtures__/test-edge.ts';
+import { FakeLedger, rowKeysOf } from './__fixtures__/fake-ledger.ts';
+import { ended, endedUnbilled, moved, refused, requestRow, TestEdge } from './__fixtures__/test-edge.ts';
+import type { OutboxRow } from './outbox-row.ts';
 
 const isLong = process.env.FAULTS === 'long';
 
@@ -14,13 +15,14 @@ const memoryEvents = 8;
 const edgeCount = 2;
 
 const actions = {
-  serve: 'some requests are handed to a provider, answered and ended',
+  serve: 'some requests are handed to a provider or to two, and ended',
   begin: 'a request is handed to a provider',
   answer: 'its provider begins to answer',
+  move: 'its provider is given up for another one',
   finish: 'it ends',
-  refuse: 'it ends without an answer',
+  refuse: 'it ends without an answer, and may go to the log',
   cutOff: 'the ledger is away',
-  muffle: 'the ledger keeps events, but its answers are lost',
+  muffle: 'the ledger keeps records, but its answers are lost',
   reconnect: 'the ledger is back',
   fill: 'the disk is full',
   free: 'the disk has room again',
@@ -39,6 +41,7 @@ interface Step {
 
 interface Request {
   readonly id: string;
+  readonly row: OutboxRow;
   state: 'running' | 'finished' | 'refused' | 'cut';
   isAnswering: boolean;
   /** Its start, or its end, was not written when its process died: no outbox can know it. */
@@ -69,7 +72,12 @@ class Scene {
     const request = [...running][pick % Math.max(1, running.size)];
     switch (action) {
       case 'serve':
-        for (let count = 0; count <= pick; count++) await this.#end(n, await this.#begin(n), 'finish');
+        for (let count = 0; count <= pick; count++) {
+          const served = await this.#begin(n);
+          const isMoved = count % 2 === 1;
+          if (isMoved) await this.#move(n, served);
+          await this.#end(n, served, 'finish', isMoved);
+        }
         break;
       case 'begin':
         await this.#begin(n);
@@ -78,12 +86,15 @@ class Scene {
         if (request === undefined) break;
         request.isAnswering = true;
         this.#mark(n, request);
-        edge.outbox.open(usageEvent(request.id, LedgerOutcome.FAILED));
+        edge.outbox.open(ended(request.row, RequestEnding.FAILED));
         await turn();
+        break;
+      case 'move':
+        if (request !== undefined) await this.#move(n, request);
         break;
       case 'finish':
       case 'refuse':
-        if (request !== undefined) await this.#end(n, request, action);
+        if (request !== undefined) await this.#end(n, request, action, pick > 3);
         break;
       case 'cutOff':
         this.#ledger.away = true;
@@ -139,8 +150,9 @@ class Scene {
     await expect.poll(() => last.seen.waiting).toBe(0);
   }
 
-  rowOf({ id }: Request) {
-    return this.#ledger.rows.get(id);
+  rowsOf({ id }: Request) {
+    const rows = [...this.#ledger.rows].map(([key, record]) => ({ key, record }));
+    return rows.filter(({ record }) => record.requestId === id);
   }
 
   get rowCount(): number {
@@ -148,25 +160,38 @@ class Scene {
   }
 
   async #begin(n: number): Promise<Request> {
-    const request: Request = { id: `r${this.requests.length}`, state: 'running', isAnswering: false, isUnknown: false };
+    const id = `r${this.requests.length}`;
+    const row = requestRow(id, RequestEnding.UNSPECIFIED);
+    const request: Request = { id, row, state: 'running', isAnswering: false, isUnknown: false };
     this.requests.push(request);
     this.#of(this.#running, n).add(request);
     this.#mark(n, request);
-    this.#edge(n).outbox.open(usageEvent(request.id, LedgerOutcome.UNSPECIFIED));
+    this.#edge(n).outbox.open(row);
     await turn();
     return request;
   }
 
-  async #end(n: number, request: Request, how: 'finish' | 'refuse'): Promise<void> {
+  async #move(n: number, request: Request): Promise<void> {
+    request.isAnswering = false;
+    this.#mark(n, request);
+    this.#edge(n).outbox.open(moved(request.row));
+    await turn();
+  }
+
+  /** @param isUnbilled its last attempt is not, if there was another before */
+  async #end(n: number, request: Request, how: 'finish' | 'refuse', isUnbilled = false): Promise<void> {
     const edge = this.#edge(n);
-    const charged = this.requests.length % 2 === 0 ? undefined : turn();
+    const isEven = this.requests.length % 2 === 0;
+    const { lost } = edge.seen;
     this.#of(this.#running, n).delete(request);
     request.state = how === 'finish' ? 'finished' : 'refused';
     this.#mark(n, request);
-    if (how === 'finish') await edge.outbox.finish(usageEvent(request.id), charged);
-    else edge.outbox.close(request.id);
+    const end = isUnbilled && request.row.record.attempts.length > 1 ? endedUnbilled : ended;
+    if (how === 'finish') await edge.outbox.finish(end(request.row), isEven ? undefined : turn());
+    else if (isEven && edge.outbox.hasRoomForLog) edge.outbox.log(refused(request.row));
+    else edge.outbox.close(request.row);
     await turn();
-    if (edge.seen.lost.includes(request.id)) request.isUnknown = true;
+    if (edge.seen.lost > lost) request.isUnknown = true;
   }
 
   /** From here on the disk again knows everything that was not lost. */
@@ -174,8 +199,6 @@ class Scene {
     const edge = this.#edge(n);
     edge.isDiskFull = false;
     const { writes } = edge.seen;
-    // Gives it something to write, at once or when it retries the disk.
-    edge.outbox.close('none');
     await expect.poll(() => edge.seen.writes, { interval: 1 }).toBeGreaterThan(writes);
     this.#of(this.#unwritten, n).clear();
   }
@@ -215,7 +238,10 @@ class Scene {
 const steps = fc.array(
   fc.record({
     action: fc.oneof(
-      { weight: 10, arbitrary: fc.constantFrom<Action>('serve', 'begin', 'begin', 'finish', 'refuse', 'answer') },
+      {
+        weight: 10,
+        arbitrary: fc.constantFrom<Action>('serve', 'begin', 'begin', 'finish', 'refuse', 'answer', 'move'),
+      },
       { weight: 3, arbitrary: fc.constantFrom<Action>('cutOff', 'cutOff', 'muffle', 'reconnect') },
       { weight: 3, arbitrary: fc.constantFrom<Action>('fill', 'free') },
       { weight: 2, arbitrary: fc.constant<Action>('wait') },
@@ -240,14 +266,18 @@ describe('the ledger, whatever happens to edges, disks and itself', () => {
           await scene.settle();
           let rows = 0;
           for (const request of scene.requests) {
-            const row = scene.rowOf(request);
-            if (row !== undefined) rows += 1;
+            const found = scene.rowsOf(request);
+            rows += found.length;
             if (request.isUnknown) {
               seen.unknown += 1;
               continue;
             }
-            expect(row?.outcome, request.id).toBe(expectedOutcome(request));
-            if (row !== undefined) expect(row.estimated, request.id).toBe(request.state === 'cut');
+            expect(found.map(({ key }) => key).sort(), request.id).toEqual(expectedKeys(request));
+            for (const { record } of found) {
+              expect(record.ending, request.id).toBe(expectedEnding(request));
+              for (const { usage } of record.attempts)
+                if (usage !== undefined) expect(usage.estimated, request.id).toBe(request.state === 'cut');
+            }
             if (request.state !== 'running') seen[request.state] += 1;
           }
           expect(rows).toBe(scene.rowCount);
@@ -261,8 +291,12 @@ describe('the ledger, whatever happens to edges, disks and itself', () => {
   });
 });
 
-function expectedOutcome({ state, isAnswering }: Request): LedgerOutcome | undefined {
-  if (state === 'finished') return LedgerOutcome.COMPLETED;
-  if (state === 'refused') return undefined;
-  return isAnswering ? LedgerOutcome.FAILED : LedgerOutcome.LOST;
+/** One row of each attempt with usage, unless it was refused. */
+function expectedKeys({ state, row }: Request): readonly string[] {
+  return state === 'refused' ? [] : rowKeysOf(row.record).toSorted();
+}
+
+function expectedEnding({ state, isAnswering, row }: Request): RequestEnding {
+  if (state === 'finished') return row.record.ending;
+  return isAnswering ? RequestEnding.FAILED : RequestEnding.UNSPECIFIED;
 }

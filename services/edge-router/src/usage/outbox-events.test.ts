@@ -2,7 +2,6 @@ import { statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { Metrics } from '@gateway/telemetry';
 import { describe, expect, it } from 'vitest';
-import { usageEvent } from './__fixtures__/test-edge.ts';
 import { createOutboxEvents, showOutboxDisk } from './outbox-events.ts';
 
 describe('events of the outbox', () => {
@@ -18,7 +17,7 @@ describe('events of the outbox', () => {
     events.writeFailed(new Error('full'));
     events.damaged('a', undefined);
     events.damaged('b', 3);
-    events.lost(usageEvent('r1'));
+    events.lost();
     const lines = (await metrics.exposition()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
     expect(lines.sort()).toEqual([
       'gateway_edge_outbox_backlog_bytes 900',
@@ -38,7 +37,7 @@ describe('events of the outbox', () => {
     events.writeFailed(full);
     events.damaged('a.sqlite');
     events.damaged('b.sqlite', 3);
-    events.lost(usageEvent('r1'));
+    events.lost();
     expect(faults).toEqual([
       ['delivery', away],
       ['outbox', broken],
@@ -51,10 +50,10 @@ describe('events of the outbox', () => {
 
   it('fill no log with usage that is lost: it is said once between two reports of the backlog', () => {
     const { events, faults } = setUp();
-    for (let n = 0; n < 100; n++) events.lost(usageEvent(`r${n}`));
+    for (let n = 0; n < 100; n++) events.lost();
     expect(faults).toHaveLength(1);
     events.backlog({ events: 0, bytes: 0, oldestSeconds: 0 });
-    for (let n = 0; n < 100; n++) events.lost(usageEvent(`r${n}`));
+    for (let n = 0; n < 100; n++) events.lost();
     expect(faults).toHaveLength(2);
   });
 

@@ -1,5 +1,4 @@
 import { statfsSync } from 'node:fs';
-import type { UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import type { Metrics } from '@gateway/telemetry';
 
 export type OutboxEvents = ReturnType<typeof createOutboxEvents>;
@@ -9,7 +8,7 @@ export function createOutboxEvents(metrics: Metrics, onFault: (part: 'outbox' | 
   const gauge = (name: string, help: string) => metrics.gauge({ name: `gateway_edge_outbox_${name}`, help });
   const counter = (name: string, help: string) => metrics.counter({ name: `gateway_edge_outbox_${name}`, help });
   const backlog = {
-    events: gauge('backlog_events', 'Usage events and log entries that the ledger has not confirmed yet.'),
+    events: gauge('backlog_events', 'Ended requests that the ledger has not confirmed yet.'),
     bytes: gauge('backlog_bytes', 'Size of the outbox on disk, including the files of dead processes.'),
     oldestSeconds: gauge(
       'oldest_event_seconds',
@@ -36,7 +35,7 @@ export function createOutboxEvents(metrics: Metrics, onFault: (part: 'outbox' | 
       onFault('outbox', new Error(what));
     },
     /** Neither disk nor memory had room for an event. */
-    lost(_event: UsageRecorded): void {
+    lost(): void {
       lost.inc();
       // Logged once, because there may be hundreds a second.
       if (!isLosing) onFault('outbox', new Error('usage is lost: the outbox cannot be written, and memory is full'));

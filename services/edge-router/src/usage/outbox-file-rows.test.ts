@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { usageEvent } from './__fixtures__/test-edge.ts';
+import { requestRow } from './__fixtures__/test-edge.ts';
 import type { OutboxEvents } from './outbox-events.ts';
 import { abandonedRows, bytesIn, isDamage, OutboxFile } from './outbox-file.ts';
-import type { OutboxRow } from './outbox-row.ts';
+import type { StoredRow } from './outbox-row.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -17,10 +17,10 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 const pathOf = (name: string) => join(folder, `${name}.sqlite`);
-const row = (number: number, state: OutboxRow['state'] = 'final', changedAtMs = number): OutboxRow => ({
-  ...{ number, state, changedAtMs },
-  message: usageEvent(`r${number}`),
-});
+const row = (number: number, state: StoredRow['state'] = 'final', changedAtMs = number): StoredRow => {
+  const { record } = requestRow(`r${number}`);
+  return { number, state, changedAtMs, record };
+};
 const silent = { damaged: () => expect.fail('nothing is damaged') };
 const numbersIn = (file: OutboxFile, events: Pick<OutboxEvents, 'damaged'> = silent) =>
   [...file.batches(events)].map((rows) => rows.map(({ number }) => number));
@@ -64,7 +64,7 @@ describe('the rows in a file of the outbox', () => {
   it('are all written, or none', () => {
     using file = open(pathOf('a'));
     file.write([row(1)]);
-    const failing = { ...row(3), message: null as unknown as OutboxRow['message'] };
+    const failing = { ...row(3), record: null as unknown as StoredRow['record'] };
     expect(() => file.write([row(2), failing])).toThrow(TypeError);
     expect(numbersIn(file)).toEqual([[1]]);
     file.write([row(2)]);
@@ -95,13 +95,23 @@ describe('the rows in a file of the outbox', () => {
     expect(file.oldestMs).toBe(30);
   });
 
+  it('say in the file whether their requests had ended', () => {
+    const writer = open(pathOf('a'));
+    writer.write([row(1, 'open'), row(2, 'final'), row(3, 'open'), row(4)]);
+    writer.write([row(3, 'final'), row(4, 'gone')]);
+    writer[Symbol.dispose]();
+    using database = new DatabaseSync(pathOf('a'));
+    const kinds = database.prepare('SELECT kind FROM rows ORDER BY number').all();
+    expect(kinds.map(({ kind }) => kind)).toEqual(['open', 'final', 'final']);
+  });
+
   it('are removed and counted when they can’t be read', () => {
     const path = pathOf('a');
     const writer = open(path);
     writer.write([1, 2, 3, 4].map((number) => row(number)));
     writer[Symbol.dispose]();
     const database = new DatabaseSync(path);
-    database.exec(`UPDATE rows SET event = x'ff' WHERE number IN (2, 4)`);
+    database.exec(`UPDATE rows SET record = x'ff' WHERE number IN (2, 4)`);
     database.close();
     using file = open(path);
     const damaged: unknown[] = [];

@@ -5,7 +5,7 @@ import { DatabaseSync, type SQLTagStore } from 'node:sqlite';
 import { isDiskFull, makePrivateDatabase } from '@gateway/config';
 import { randomId, yieldToEventLoop } from '@gateway/time';
 import type { OutboxEvents } from './outbox-events.ts';
-import { decoded, encoded, type OutboxRow } from './outbox-row.ts';
+import { decoded, encoded, type StoredRow } from './outbox-row.ts';
 
 /** The number of rows that are read or delivered at a time. */
 export const batchRows = 500;
@@ -97,7 +97,7 @@ export class OutboxFile implements Disposable {
   }
 
   /** Writes all rows or, if it throws, none. A row replaces the one with its number. */
-  write(rows: Iterable<OutboxRow>): void {
+  write(rows: Iterable<StoredRow>): void {
     if (this.#open === undefined) {
       const created = this.#create();
       if (created !== undefined) this.#open = created.#open;
@@ -115,23 +115,20 @@ export class OutboxFile implements Disposable {
     }
   }
 
-  /**
-   * All rows as final rows, in order. An open request becomes failed if a provider was answering,
-   * otherwise lost, with its known usage. Unreadable rows are deleted.
-   */
-  *batches(events: Pick<OutboxEvents, 'damaged'>): Generator<readonly OutboxRow[], void> {
+  /** All rows as final rows, in order, the open ones as they are. Unreadable rows are deleted. */
+  *batches(events: Pick<OutboxEvents, 'damaged'>): Generator<readonly StoredRow[], void> {
     if (this.#open === undefined) return;
     const { sql } = this.#open;
     for (let after = 0; ; ) {
       const stored = sql.all`
-        SELECT number, kind, written_ms, event FROM rows WHERE number > ${after} ORDER BY number LIMIT ${batchRows}`;
+        SELECT number, kind, written_ms, record FROM rows WHERE number > ${after} ORDER BY number LIMIT ${batchRows}`;
       if (stored.length === 0) return;
-      const rows: OutboxRow[] = [];
-      for (const { number, kind, written_ms: changedAtMs, event } of stored) {
+      const rows: StoredRow[] = [];
+      for (const { number, kind, written_ms: changedAtMs, record: bytes } of stored) {
         after = Number(number);
-        const message = decoded(kind, event);
-        if (message === undefined) sql.run`DELETE FROM rows WHERE number = ${after}`;
-        else rows.push({ number: after, state: 'final', changedAtMs: Number(changedAtMs), message });
+        const record = decoded(kind, bytes);
+        if (record === undefined) sql.run`DELETE FROM rows WHERE number = ${after}`;
+        else rows.push({ number: after, state: 'final', changedAtMs: Number(changedAtMs), record });
       }
       if (rows.length < stored.length) events.damaged(this.path, stored.length - rows.length);
       yield rows;
@@ -162,14 +159,14 @@ interface Opened {
   readonly sql: SQLTagStore;
 }
 
-function apply(row: OutboxRow, sql: SQLTagStore): void {
-  const { number, changedAtMs } = row;
-  if (row.state === 'gone') {
+function apply(row: StoredRow, sql: SQLTagStore): void {
+  const { number, state, changedAtMs } = row;
+  if (state === 'gone') {
     sql.run`DELETE FROM rows WHERE number = ${number}`;
     return;
   }
-  const [kind, event] = encoded(row);
-  sql.run`REPLACE INTO rows (number, kind, written_ms, event) VALUES (${number}, ${kind}, ${changedAtMs}, ${event})`;
+  const record = encoded(row.record);
+  sql.run`REPLACE INTO rows (number, kind, written_ms, record) VALUES (${number}, ${state}, ${changedAtMs}, ${record})`;
 }
 
 interface OutboxFolder {
@@ -210,9 +207,9 @@ function requireSchema(database: DatabaseSync): void {
   database.exec(`${schema} PRAGMA user_version = ${schemaVersion};`);
 }
 
-const schemaVersion = 2;
+const schemaVersion = 3;
 const schema =
-  'CREATE TABLE IF NOT EXISTS rows (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, written_ms INTEGER NOT NULL, event BLOB NOT NULL);';
+  'CREATE TABLE IF NOT EXISTS rows (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, written_ms INTEGER NOT NULL, record BLOB NOT NULL);';
 
 /** The total size of the files in a folder. */
 export async function bytesIn(folder: string): Promise<number> {

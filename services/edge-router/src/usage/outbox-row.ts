@@ -1,75 +1,70 @@
 import { fromBinary, toBinary } from '@bufbuild/protobuf';
-import { type RequestLogged, RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
-import { LedgerOutcome, type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { type RequestRecorded, RequestRecordedSchema } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { activeSpan, traceparentOf } from '@gateway/telemetry';
-import type { UsageBatch } from '@gateway/usage-stream/usage-message';
 
-export interface OutboxRow {
-  /** Its key in the file. */
+/** A row of the file. */
+export interface StoredRow {
+  /** Its key. */
   readonly number: number;
   /** `open`: the request is in progress. `final`: to be delivered. `gone`: to be deleted. */
-  state: 'open' | 'final' | 'gone';
+  readonly state: 'open' | 'final' | 'gone';
   /** When it last changed; for a final row, when the request ended. */
-  changedAtMs: number;
-  message: UsageRecorded | RequestLogged;
+  readonly changedAtMs: number;
+  readonly record: RequestRecorded;
 }
 
-/** A row in memory. */
-export interface PendingRow extends OutboxRow {
+/** What the outbox knows of a running request, which holds it. */
+export interface OutboxRow extends StoredRow {
+  /** 0 before the outbox has it. */
+  number: number;
+  state: StoredRow['state'];
+  changedAtMs: number;
   /** The file has a row with this number. */
   isStored: boolean;
   /** Resolves when the row is delivered, or when no one waits for it. */
   readonly settled: PromiseWithResolvers<void>;
 }
 
-export function isLog(message: OutboxRow['message']): message is RequestLogged {
-  return message.$typeName === RequestLoggedSchema.typeName;
+export function outboxRowOf(record: RequestRecorded): OutboxRow {
+  const settled = Promise.withResolvers<void>();
+  return { record, number: 0, state: 'open', changedAtMs: 0, isStored: false, settled };
 }
 
-/** A request has two keys: one for its usage, and one for its log entry. */
-export function keyOf(message: OutboxRow['message']): string {
-  return isLog(message) ? `log ${message.requestId}` : message.requestId;
+/** Whether the ledger gets anything of it. */
+export function hasUsage({ attempts }: RequestRecorded): boolean {
+  return attempts.some(({ usage }) => usage !== undefined);
 }
 
-/** Usage keeps the trace in which it was first recorded, even if another process delivers it. */
-export function keepTrace(message: OutboxRow['message']): void {
-  if (isLog(message) || message.traceparent !== '') return;
+/** A record keeps the trace in which it began, even if another process delivers it. */
+export function keepTrace(record: RequestRecorded): void {
+  if (record.traceparent !== '') return;
   const span = activeSpan();
-  if (span?.isRecording()) message.traceparent = traceparentOf(span) ?? '';
+  if (span?.isRecording()) record.traceparent = traceparentOf(span) ?? '';
 }
 
 /**
- * The rows that are sent to the ledger together. The same rows give the same batch, whichever
+ * The records that are sent to the ledger together. The same rows give the same batch, whichever
  * process delivers them.
  */
-export function batchOf(rows: readonly OutboxRow[]): UsageBatch {
-  const [events, logs]: [UsageRecorded[], RequestLogged[]] = [[], []];
-  for (const { message, changedAtMs } of rows) {
-    if (isLog(message)) logs.push(message);
-    else events.push(Object.assign(message, { endedAtMs: changedAtMs }));
-  }
-  return { events, logs };
+export function batchOf(rows: readonly StoredRow[]): readonly RequestRecorded[] {
+  return rows.map(({ record, changedAtMs }) => Object.assign(record, { endedAtMs: changedAtMs }));
 }
 
-/** The stored form of a row that is not gone. */
-export function encoded({ state, message }: OutboxRow): readonly [kind: string, event: Uint8Array] {
-  if (isLog(message)) return ['log', toBinary(RequestLoggedSchema, message)];
-  return [state === 'open' ? 'open' : 'usage', toBinary(UsageRecordedSchema, message)];
+export function encoded(record: RequestRecorded): Uint8Array {
+  return toBinary(RequestRecordedSchema, record);
 }
 
 /**
- * An open request becomes failed if a provider was answering, otherwise lost, with its known usage.
- * Undefined for unreadable data.
+ * The usage of a request that was open is an estimate: more may have followed. Undefined for
+ * unreadable data.
  */
-export function decoded(kind: unknown, bytes: unknown): OutboxRow['message'] | undefined {
+export function decoded(kind: unknown, bytes: unknown): RequestRecorded | undefined {
   try {
-    const message = fromBinary(kind === 'log' ? RequestLoggedSchema : UsageRecordedSchema, bytes as Uint8Array);
+    const record = fromBinary(RequestRecordedSchema, bytes as Uint8Array);
     // Unrelated bytes can parse as a message whose fields are all unknown.
-    if (message.requestId === '') return undefined;
-    if (kind !== 'open' || isLog(message)) return message;
-    message.estimated = true;
-    if (message.outcome === LedgerOutcome.UNSPECIFIED) message.outcome = LedgerOutcome.LOST;
-    return message;
+    if (record.requestId === '') return undefined;
+    if (kind === 'open') for (const { usage } of record.attempts) if (usage !== undefined) usage.estimated = true;
+    return record;
   } catch {
     return undefined;
   }

@@ -2,13 +2,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { create, toBinary } from '@bufbuild/protobuf';
-import { RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
-import { LedgerOutcome, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { RequestEnding } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { createLogger, Metrics, SpanKind, startSpan, startTracing, traceparentOf, withSpan } from '@gateway/telemetry';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { FakeLedger } from './__fixtures__/fake-ledger.ts';
-import { TestEdge, usageEvent } from './__fixtures__/test-edge.ts';
+import { ended, refusedRow, requestRow, TestEdge } from './__fixtures__/test-edge.ts';
+import { encoded } from './outbox-row.ts';
 
 const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
 
@@ -36,18 +35,18 @@ describe('what the outbox knows of the trace and the end of a request', () => {
   it('is the sampled trace in which the request was first noted', async () => {
     await using edge = await startEdge();
     const span = requestSpan('01');
-    const event = usageEvent('r1', LedgerOutcome.UNSPECIFIED);
-    withSpan(span, () => edge.outbox.open(event));
-    withSpan(requestSpan('01'), () => edge.outbox.open(event));
-    await edge.outbox.finish(event);
+    const row = requestRow('r1', RequestEnding.UNSPECIFIED);
+    withSpan(span, () => edge.outbox.open(row));
+    withSpan(requestSpan('01'), () => edge.outbox.open(row));
+    await withSpan(requestSpan('01'), () => edge.outbox.finish(ended(row)));
     expect(ledger.rows.get('r1')?.traceparent).toBe(traceparentOf(span));
     expect(traceparentOf(span)).toContain(trace);
   });
 
   it('is nothing of a trace that is not sampled, nor without one', async () => {
     await using edge = await startEdge();
-    await withSpan(requestSpan('00'), () => edge.outbox.finish(usageEvent('r1')));
-    await edge.outbox.finish(usageEvent('r2'));
+    await withSpan(requestSpan('00'), () => edge.outbox.finish(requestRow('r1')));
+    await edge.outbox.finish(requestRow('r2'));
     expect([...ledger.rows.values()].map(({ traceparent }) => traceparent)).toEqual(['', '']);
   });
 
@@ -56,9 +55,9 @@ describe('what the outbox knows of the trace and the end of a request', () => {
     const killed = await startEdge();
     const span = requestSpan('01');
     await withSpan(span, async () => {
-      killed.outbox.open(usageEvent('cut', LedgerOutcome.UNSPECIFIED));
-      killed.outbox.log(create(RequestLoggedSchema, { requestId: 'done' }));
-      await killed.outbox.finish(usageEvent('done'));
+      killed.outbox.open(requestRow('cut', RequestEnding.UNSPECIFIED));
+      killed.outbox.log(refusedRow('refused'));
+      await killed.outbox.finish(requestRow('done'));
     });
     const endedMs = Date.now();
     await killed.kill();
@@ -66,26 +65,31 @@ describe('what the outbox knows of the trace and the end of a request', () => {
     ledger.away = false;
     await using _next = await startEdge();
     await expect.poll(() => ledger.rows.size).toBe(2);
-    for (const { traceparent, endedAtMs } of ledger.rows.values()) {
+    await expect.poll(() => ledger.logs.has('refused')).toBe(true);
+    for (const { traceparent, endedAtMs } of [...ledger.rows.values(), ...ledger.logs.values()]) {
       expect(traceparent).toBe(traceparentOf(span));
       expect(endedAtMs).toBeGreaterThan(endedMs - 5_000);
       expect(endedAtMs).toBeLessThanOrEqual(endedMs);
     }
-    await expect.poll(() => ledger.logs.has('done')).toBe(true);
   });
 
-  it('is when its row was written, of a file whose events say neither', async () => {
-    const event = toBinary(UsageRecordedSchema, usageEvent('r1'));
+  it('is when its row was written, of a file whose records say neither', async () => {
     const file = new DatabaseSync(join(folder, 'old.sqlite'));
-    file.exec(`CREATE TABLE rows (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, written_ms INTEGER NOT NULL, event BLOB NOT NULL);
-      PRAGMA user_version = 2;`);
-    file.prepare('INSERT INTO rows VALUES (1, ?, ?, ?)').run('usage', 1_763_640_000_000, event);
+    file.exec(`CREATE TABLE rows (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, written_ms INTEGER NOT NULL, record BLOB NOT NULL);
+      PRAGMA user_version = 3;`);
+    file
+      .prepare('INSERT INTO rows VALUES (1, ?, ?, ?)')
+      .run('final', 1_763_640_000_000, encoded(requestRow('r1').record));
     file.close();
     await using edge = await startEdge();
     await expect.poll(() => ledger.rows.has('r1')).toBe(true);
-    const { endedAtMs, ...row } = ledger.rows.get('r1') ?? usageEvent('none');
+    const { endedAtMs, ...row } = ledger.rows.get('r1') ?? requestRow('none').record;
     expect(endedAtMs).toBe(1_763_640_000_000);
-    expect(row).toMatchObject({ traceparent: '', outcome: LedgerOutcome.COMPLETED, inputTokens: 3 });
+    expect(row).toMatchObject({
+      traceparent: '',
+      ending: RequestEnding.COMPLETED,
+      attempts: [{ usage: { inputTokens: 3 } }],
+    });
     expect(edge.seen.damaged).toEqual([]);
   });
 });

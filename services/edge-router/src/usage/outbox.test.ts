@@ -5,12 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
-import { create } from '@bufbuild/protobuf';
-import { RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
-import { LedgerOutcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { RequestEnding } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import { FakeLedger } from './__fixtures__/fake-ledger.ts';
-import { type OutboxOptions, TestEdge, usageEvent } from './__fixtures__/test-edge.ts';
+import { ended, type OutboxOptions, requestRow, TestEdge } from './__fixtures__/test-edge.ts';
 
 describe('Outbox', () => {
   let folder: string;
@@ -18,6 +16,8 @@ describe('Outbox', () => {
   const startEdge = (options: Partial<OutboxOptions> = {}) => TestEdge.start({ folder, sink: ledger, ...options });
   const files = async () => (await readdir(folder)).filter((name) => name.endsWith('.sqlite'));
   const delivered = () => [...ledger.rows.keys()].sort();
+  /** A request without an answer so far. */
+  const running = (requestId: string) => requestRow(requestId, RequestEnding.UNSPECIFIED);
 
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'outbox-'));
@@ -27,8 +27,9 @@ describe('Outbox', () => {
 
   it('delivers a finished request, and leaves nothing behind', async () => {
     const edge = await startEdge();
-    edge.outbox.open(usageEvent('r1', LedgerOutcome.UNSPECIFIED));
-    await edge.outbox.finish(usageEvent('r1'));
+    const row = running('r1');
+    edge.outbox.open(row);
+    await edge.outbox.finish(ended(row));
     await expect.poll(delivered).toEqual(['r1']);
     await edge.stop();
     expect(await readdir(folder)).toEqual([]);
@@ -37,7 +38,7 @@ describe('Outbox', () => {
   it('keeps what could not be delivered for the next process', async () => {
     ledger.away = true;
     const first = await startEdge({ lastDeliveryMs: 5 });
-    await first.outbox.finish(usageEvent('r1'));
+    await first.outbox.finish(requestRow('r1'));
     await first.stop();
     expect(delivered()).toEqual([]);
     ledger.away = false;
@@ -48,47 +49,45 @@ describe('Outbox', () => {
 
   it('delivers a request not before it is charged, and has it whole when the process is killed meanwhile', async () => {
     const edge = await startEdge();
-    edge.outbox.open(usageEvent('r1', LedgerOutcome.UNSPECIFIED));
-    edge.outbox.open(usageEvent('r2', LedgerOutcome.UNSPECIFIED));
+    const rows = [running('r1'), running('r2')] as const;
+    for (const row of rows) edge.outbox.open(row);
     const charges = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
-    const ended = edge.outbox.finish(usageEvent('r1'), charges[0].promise);
-    void edge.outbox.finish(usageEvent('r2'), charges[1].promise);
+    const finished = edge.outbox.finish(ended(rows[0]), charges[0].promise);
+    void edge.outbox.finish(ended(rows[1]), charges[1].promise);
     await sleep(20);
     expect(delivered()).toEqual([]);
     charges[0].resolve();
-    await ended;
+    await finished;
     expect(delivered()).toEqual(['r1']);
     await edge.kill();
     await using _next = await startEdge();
     await expect.poll(delivered).toEqual(['r1', 'r2']);
-    expect(ledger.rows.get('r2')).toMatchObject({ outcome: LedgerOutcome.COMPLETED, estimated: false });
+    expect(ledger.outcomeOf('r2')).toEqual({ ending: 'COMPLETED', estimated: false });
   });
 
   it('takes open requests of a killed process for failed or lost, unless they had ended', async () => {
     const killed = await startEdge();
     const { outbox } = killed;
-    outbox.open(usageEvent('unanswered', LedgerOutcome.UNSPECIFIED));
-    outbox.open(usageEvent('cut', LedgerOutcome.UNSPECIFIED));
-    outbox.open(usageEvent('cut', LedgerOutcome.FAILED));
-    outbox.open(usageEvent('refused', LedgerOutcome.UNSPECIFIED));
-    outbox.close('refused');
-    outbox.open(usageEvent('done', LedgerOutcome.UNSPECIFIED));
+    const [unanswered, cut, closed, done] = [running('unanswered'), running('cut'), running('closed'), running('done')];
+    for (const row of [unanswered, cut, closed, done]) outbox.open(row);
+    outbox.open(ended(cut, RequestEnding.FAILED));
+    outbox.close(closed);
     ledger.away = true;
-    await outbox.finish(usageEvent('done'));
+    await outbox.finish(ended(done));
     await killed.kill();
     ledger.away = false;
     await using _next = await startEdge();
     await expect.poll(delivered).toEqual(['cut', 'done', 'unanswered']);
-    expect(ledger.rows.get('done')).toMatchObject({ outcome: LedgerOutcome.COMPLETED, estimated: false });
-    expect(ledger.rows.get('cut')).toMatchObject({ outcome: LedgerOutcome.FAILED, estimated: true });
-    expect(ledger.rows.get('unanswered')).toMatchObject({ outcome: LedgerOutcome.LOST, estimated: true });
+    expect(ledger.outcomeOf('done')).toEqual({ ending: 'COMPLETED', estimated: false });
+    expect(ledger.outcomeOf('cut')).toEqual({ ending: 'FAILED', estimated: true });
+    expect(ledger.outcomeOf('unanswered')).toEqual({ ending: 'UNSPECIFIED', estimated: true });
   });
 
   it('takes over what a neighbour leaves when it dies, without anything being started', async () => {
     await using neighbour = await startEdge();
     ledger.away = true;
     const killed = await startEdge();
-    await killed.outbox.finish(usageEvent('r1'));
+    await killed.outbox.finish(requestRow('r1'));
     expect(await files()).toHaveLength(2);
     await killed.kill();
     ledger.away = false;
@@ -100,7 +99,7 @@ describe('Outbox', () => {
   it('leaves the files of other living processes alone', async () => {
     ledger.away = true;
     await using owner = await startEdge({ lastDeliveryMs: 5 });
-    await owner.outbox.finish(usageEvent('r1'));
+    await owner.outbox.finish(requestRow('r1'));
     const other = new FakeLedger();
     await using _neighbour = await startEdge({ sink: other } as Partial<OutboxOptions>);
     await sleep(30);
@@ -111,8 +110,8 @@ describe('Outbox', () => {
   it('keeps thousands of requests while the ledger is away, and delivers them in batches', async () => {
     ledger.away = true;
     await using edge = await startEdge();
-    for (let n = 0; n < 3_000; n++) void edge.outbox.finish(usageEvent(`r${n}`));
-    await edge.outbox.finish(usageEvent('last'));
+    for (let n = 0; n < 3_000; n++) void edge.outbox.finish(requestRow(`r${n}`));
+    await edge.outbox.finish(requestRow('last'));
     await expect.poll(() => edge.seen.waiting).toBe(3_001);
     ledger.away = false;
     await expect.poll(() => ledger.rows.size).toBe(3_001);
@@ -123,7 +122,7 @@ describe('Outbox', () => {
   it('is not stopped by an answer that gets lost', async () => {
     ledger.mute = true;
     await using edge = await startEdge();
-    for (let n = 0; n < 50; n++) await edge.outbox.finish(usageEvent(`r${n}`));
+    for (let n = 0; n < 50; n++) await edge.outbox.finish(requestRow(`r${n}`));
     ledger.mute = false;
     await expect.poll(() => ledger.rows.size).toBe(50);
     await expect.poll(() => edge.seen.waiting).toBe(0);
@@ -132,12 +131,12 @@ describe('Outbox', () => {
   it('delivers from memory while the disk is full, and counts what finds no room', async () => {
     await using edge = await startEdge({ memoryEvents: 10, lastDeliveryMs: 5 });
     edge.isDiskFull = true;
-    await edge.outbox.finish(usageEvent('r0'));
+    await edge.outbox.finish(requestRow('r0'));
     await expect.poll(delivered).toEqual(['r0']);
     ledger.away = true;
-    for (let n = 1; n <= 30; n++) await edge.outbox.finish(usageEvent(`r${n}`));
+    for (let n = 1; n <= 30; n++) await edge.outbox.finish(requestRow(`r${n}`));
     expect(edge.seen.writeErrors).toBeGreaterThan(0);
-    expect(edge.seen.lost).toHaveLength(20);
+    expect(edge.seen.lost).toBe(20);
     edge.isDiskFull = false;
     await expect.poll(() => edge.seen.waiting).toBe(10);
     await edge.kill();
@@ -151,7 +150,7 @@ describe('Outbox', () => {
     await using edge = await startEdge();
     await expect.poll(() => edge.seen.damaged).toHaveLength(1);
     expect(await readdir(folder)).toContain('old.sqlite.damaged');
-    await edge.outbox.finish(usageEvent('r1'));
+    await edge.outbox.finish(requestRow('r1'));
     await expect.poll(delivered).toEqual(['r1']);
   });
 
@@ -176,7 +175,7 @@ describe('Outbox', () => {
   it('waits longer after each failed delivery', async () => {
     ledger.away = true;
     await using edge = await startEdge({ retryMs: 20 });
-    await edge.outbox.finish(usageEvent('r1'));
+    await edge.outbox.finish(requestRow('r1'));
     await sleep(150);
     expect(edge.seen.deliveryFaults.length).toBeLessThanOrEqual(4);
     ledger.away = false;
@@ -185,7 +184,7 @@ describe('Outbox', () => {
 
   it('stops in time, even when the sink never answers', async () => {
     const edge = await startEdge({ sink: { record: () => new Promise(() => undefined) } } as Partial<OutboxOptions>);
-    await edge.outbox.finish(usageEvent('r1'));
+    await edge.outbox.finish(requestRow('r1'));
     await edge.stop();
     expect(edge.seen.deliveryFaults).toEqual([]);
     await using _next = await startEdge();
@@ -196,14 +195,14 @@ describe('Outbox', () => {
     await chmod(folder, 0o755);
     await using edge = await startEdge();
     expect((await stat(folder)).mode & 0o777).toBe(0o700);
-    await edge.outbox.finish(usageEvent('r1'));
+    await edge.outbox.finish(requestRow('r1'));
     for (const name of await readdir(folder)) expect((await stat(join(folder, name))).mode & 0o777, name).toBe(0o600);
   });
 
   it('reads a damaged file again that got its name back', async () => {
     ledger.away = true;
     const killed = await startEdge();
-    await killed.outbox.finish(usageEvent('r1'));
+    await killed.outbox.finish(requestRow('r1'));
     await killed.kill();
     const [name = ''] = await files();
     await rename(join(folder, name), join(folder, `${name}.damaged`));
@@ -220,17 +219,18 @@ describe('Outbox', () => {
   it('has delivered a request when its end resolves', async () => {
     await using edge = await startEdge();
     for (let n = 0; n < 20; n++) {
-      await edge.outbox.finish(usageEvent(`r${n}`));
+      await edge.outbox.finish(requestRow(`r${n}`));
       expect(ledger.rows.has(`r${n}`)).toBe(true);
     }
   });
 
   it('writes nothing of an end that is delivered at once but that its open row is gone', async () => {
     const edge = await startEdge({ maintainMs: 60_000 });
-    edge.outbox.open(usageEvent('r1', LedgerOutcome.UNSPECIFIED));
+    const row = running('r1');
+    edge.outbox.open(row);
     await turn();
     const kinds = edge.writtenStates();
-    await edge.outbox.finish(usageEvent('r1'));
+    await edge.outbox.finish(ended(row));
     expect(delivered()).toEqual(['r1']);
     await edge.stop();
     expect(kinds).toEqual(['open', 'gone']);
@@ -238,13 +238,14 @@ describe('Outbox', () => {
 
   it('has an end on disk that the ledger takes its time for', async () => {
     const edge = await startEdge({ sink: { record: () => new Promise(() => undefined) } } as Partial<OutboxOptions>);
-    edge.outbox.open(usageEvent('r1', LedgerOutcome.UNSPECIFIED));
-    void edge.outbox.finish(usageEvent('r1'));
+    const row = running('r1');
+    edge.outbox.open(row);
+    void edge.outbox.finish(ended(row));
     await expect.poll(() => edge.writtenStates()).toContain('final');
     await edge.kill();
     await using _next = await startEdge();
     await expect.poll(delivered).toEqual(['r1']);
-    expect(ledger.rows.get('r1')).toMatchObject({ outcome: LedgerOutcome.COMPLETED, estimated: false });
+    expect(ledger.outcomeOf('r1')).toEqual({ ending: 'COMPLETED', estimated: false });
   });
 
   it('lets requests end while the ledger is away or late, and waits for it again when it is back', {
@@ -252,44 +253,27 @@ describe('Outbox', () => {
   }, async () => {
     ledger.away = true;
     await using edge = await startEdge();
-    await edge.outbox.finish(usageEvent('r0'));
+    await edge.outbox.finish(requestRow('r0'));
     const startedMs = performance.now();
-    for (let n = 1; n <= 20; n++) await edge.outbox.finish(usageEvent(`r${n}`));
+    for (let n = 1; n <= 20; n++) await edge.outbox.finish(requestRow(`r${n}`));
     expect(performance.now() - startedMs).toBeLessThan(250 * inject('slowness'));
     ledger.away = false;
     await expect.poll(() => ledger.rows.size).toBe(21);
-    await edge.outbox.finish(usageEvent('last'));
+    await edge.outbox.finish(requestRow('last'));
     expect(ledger.rows.has('last')).toBe(true);
     const stuck = startEdge({ sink: { record: () => new Promise(() => undefined) } } as Partial<OutboxOptions>);
     await using late = await stuck;
     const stuckMs = performance.now();
-    for (let n = 1; n <= 20; n++) await late.outbox.finish(usageEvent(`late${n}`));
+    for (let n = 1; n <= 20; n++) await late.outbox.finish(requestRow(`late${n}`));
     expect(performance.now() - stuckMs).toBeLessThan(2_000 * inject('slowness'));
-  });
-
-  it('delivers log entries too, also those of a process that died, and leaves them out when too much waits', async () => {
-    const killed = await startEdge({ sink: { record: () => new Promise(() => undefined) } } as Partial<OutboxOptions>);
-    expect(killed.outbox.log(create(RequestLoggedSchema, { requestId: 'l1', status: 429 }))).toBe(true);
-    await killed.outbox.finish(usageEvent('r1'));
-    expect(killed.outbox.log(create(RequestLoggedSchema, { requestId: 'r1', status: 200 }))).toBe(true);
-    await sleep(10);
-    await killed.kill();
-    await using edge = await startEdge();
-    await expect.poll(() => [...ledger.logs.keys()].sort()).toEqual(['l1', 'r1']);
-    expect(ledger.rows.size).toBe(1);
-    edge.isDiskFull = true;
-    edge.outbox.open(usageEvent('r2'));
-    await expect.poll(() => edge.seen.writeErrors).toBeGreaterThan(0);
-    await edge.outbox.finish(usageEvent('r2'));
-    expect(edge.outbox.log(create(RequestLoggedSchema, { requestId: 'r2' }))).toBe(false);
   });
 
   describe('of a process that died', () => {
     /** An edge that was killed with this request finished, and another one open. */
     const leaveBehind = async (requestId: string) => {
       const edge = await startEdge({ sink: { record: () => new Promise(() => undefined) } } as Partial<OutboxOptions>);
-      edge.outbox.open(usageEvent(`cut-${requestId}`, LedgerOutcome.FAILED));
-      await edge.outbox.finish(usageEvent(requestId));
+      edge.outbox.open(requestRow(`cut-${requestId}`, RequestEnding.FAILED));
+      await edge.outbox.finish(requestRow(requestId));
       await edge.kill();
     };
 
@@ -309,12 +293,12 @@ describe('Outbox', () => {
       await leaveBehind('r2');
       ledger.away = true;
       const second = await startEdge();
-      await second.outbox.finish(usageEvent('r3'));
+      await second.outbox.finish(requestRow('r3'));
       await second.kill();
       ledger.away = false;
       await using _third = await startEdge();
       await expect.poll(delivered).toEqual(['cut-r1', 'cut-r2', 'r1', 'r2', 'r3']);
-      expect(ledger.rows.get('cut-r1')).toMatchObject({ outcome: LedgerOutcome.FAILED, estimated: true });
+      expect(ledger.outcomeOf('cut-r1')).toEqual({ ending: 'FAILED', estimated: true });
       await expect.poll(files).toHaveLength(1);
     });
 

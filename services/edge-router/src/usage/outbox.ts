@@ -1,11 +1,11 @@
 import { narrowMode, withDiskRoom } from '@gateway/config';
-import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
-import type { UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { cancelImmediate, epochMs, type Immediate, monotonicMs, sleep, startImmediate } from '@gateway/time';
 import type { OutboxEvents } from './outbox-events.ts';
 import { abandonedRows, batchRows, bytesIn, isDamage, OutboxFile, type OutboxSynchronous } from './outbox-file.ts';
-import { batchOf, isLog, keepTrace, keyOf, type OutboxRow, type PendingRow } from './outbox-row.ts';
+import { batchOf, hasUsage, keepTrace, type OutboxRow, type StoredRow } from './outbox-row.ts';
 import { sendBatch, type UsageSink } from './send-batch.ts';
+
+export type { OutboxRow } from './outbox-row.ts';
 
 export interface OutboxOptions {
   /** The folder in which all processes of one edge keep their files. */
@@ -48,13 +48,13 @@ export class Outbox implements AsyncDisposable {
   readonly #stop = new AbortController();
   readonly #background: readonly Promise<void>[];
   /** All rows in memory. */
-  readonly #rows = new Map<string, PendingRow>();
+  readonly #rows = new Set<OutboxRow>();
   /** Rows to deliver, in the order in which they ended. */
-  readonly #queue = new Set<PendingRow>();
+  readonly #queue = new Set<OutboxRow>();
   /** Rows that differ from the file, or that it lacks. */
-  readonly #changed = new Set<PendingRow>();
+  readonly #changed = new Set<OutboxRow>();
   /** Final rows that are written to disk only if they are not delivered at once. */
-  readonly #deferred = new Set<PendingRow>();
+  readonly #deferred = new Set<OutboxRow>();
   /** How many rows to deliver exist only in the file. */
   #storedRows = 0;
   #lastNumber = 0;
@@ -75,30 +75,35 @@ export class Outbox implements AsyncDisposable {
     this.#background = [this.#deliver(), maintaining, this.#regularly(() => this.#deliverStored())];
   }
 
-  /** Records that a provider is about to be called, or its progress. The event may still change. */
-  open(event: UsageRecorded): void {
-    this.#change(event, 'open');
+  /** Whether log entries are still taken: beyond this backlog, the room is for usage. */
+  get hasRoomForLog(): boolean {
+    return !this.#isDiskFailing && this.#waitingRows < maxRowsWithLogs;
   }
 
-  /** Records that a request ended without usage. */
-  close(requestId: string): void {
-    const row = this.#rows.get(requestId);
-    if (row !== undefined) this.#remove(row);
+  /** Records that a provider is about to be called, or its progress. The record may change. */
+  open(row: OutboxRow): void {
+    this.#change(row, 'open');
+  }
+
+  /** Records that a request ended without anything to deliver. */
+  close(row: OutboxRow): void {
+    if (row.number === 0) return;
+    this.#remove(row);
     this.#scheduleEndOfTurn();
   }
 
   /**
    * Records the end of a request. Resolves when it is delivered or, while the sink is late or away,
-   * when it is on disk or the disk is known not to accept it. Never rejects. The event must not
+   * when it is on disk or the disk is known not to accept it. Never rejects. The record must not
    * change.
-   * @param charged the event goes to disk meanwhile, and is delivered after this. Never rejects.
+   * @param charged the record goes to disk meanwhile, and is delivered after this. Never rejects.
    */
-  async finish(event: UsageRecorded, charged?: Promise<void>): Promise<void> {
+  async finish(row: OutboxRow, charged?: Promise<void>): Promise<void> {
     if (this.#isDiskFailing && this.#isMemoryFull()) {
-      this.#lose(event);
+      this.#lose(row);
       return charged;
     }
-    const row = this.#change(event, 'final');
+    this.#change(row, 'final');
     if (charged !== undefined) await charged;
     this.#defer(row);
     this.#queue.add(row);
@@ -106,13 +111,11 @@ export class Outbox implements AsyncDisposable {
     await row.settled.promise;
   }
 
-  /** Takes a log entry: it goes with the next usage, or within `maintainMs`. False without room. */
-  log(log: RequestLogged): boolean {
-    if (this.#isDiskFailing || this.#waitingRows >= maxRowsWithLogs) return false;
-    const row = this.#change(log, 'final');
+  /** Takes a request without usage for the log. It goes with usage, or within `maintainMs`. */
+  log(row: OutboxRow): void {
+    this.#change(row, 'final');
     this.#defer(row);
     this.#queue.add(row);
-    return true;
   }
 
   /** Stops delivering and closes the file; undelivered rows stay for the next process. */
@@ -136,30 +139,26 @@ export class Outbox implements AsyncDisposable {
     else this.#file[Symbol.dispose]();
   }
 
-  #change(message: OutboxRow['message'], state: 'open' | 'final'): PendingRow {
-    keepTrace(message);
-    const key = keyOf(message);
-    const known = this.#rows.get(key) ?? {
-      number: ++this.#lastNumber,
-      isStored: false,
-      settled: Promise.withResolvers<void>(),
-    };
-    const row = Object.assign(known, { message, state, changedAtMs: epochMs() });
-    this.#rows.set(key, row);
+  #change(row: OutboxRow, state: 'open' | 'final'): void {
+    keepTrace(row.record);
+    if (row.number === 0) row.number = ++this.#lastNumber;
+    Object.assign(row, { state, changedAtMs: epochMs() });
+    this.#rows.add(row);
     this.#keep(row);
-    return row;
   }
 
   /** Writes the row to disk at the end of the turn of the event loop. */
-  #keep(row: PendingRow): void {
+  #keep(row: OutboxRow): void {
     this.#deferred.delete(row);
     this.#changed.add(row);
     this.#scheduleEndOfTurn();
   }
 
   /** Writes a final row only once its delivery is slow; at once if delivery is known to be slow. */
-  #defer(row: PendingRow): void {
+  #defer(row: OutboxRow): void {
     if (this.#isSinkLate || this.#isDiskFailing || this.#stop.signal.aborted) return;
+    // Its row in the file has a last attempt with usage: another process would deliver that too.
+    if (row.isStored && row.record.attempts.at(-1)?.usage === undefined) return;
     if (this.#changed.delete(row)) this.#deferred.add(row);
   }
 
@@ -168,7 +167,7 @@ export class Outbox implements AsyncDisposable {
   }
 
   /** A row in the file stays known until it is deleted there. */
-  #remove(row: PendingRow): void {
+  #remove(row: OutboxRow): void {
     row.state = 'gone';
     this.#queue.delete(row);
     row.settled.resolve();
@@ -176,7 +175,7 @@ export class Outbox implements AsyncDisposable {
     if (row.isStored) this.#changed.add(row);
     else {
       this.#changed.delete(row);
-      this.#rows.delete(keyOf(row.message));
+      this.#rows.delete(row);
     }
   }
 
@@ -187,11 +186,10 @@ export class Outbox implements AsyncDisposable {
   }
 
   /** The stored version of the request is delivered instead. */
-  #lose(event: UsageRecorded): void {
-    const row = this.#rows.get(event.requestId);
-    if (row?.isStored) this.#keepInFileAlone([row]);
-    else if (row !== undefined) this.#remove(row);
-    this.#options.events.lost(event);
+  #lose(row: OutboxRow): void {
+    if (row.isStored) this.#keepInFileAlone([row]);
+    else if (row.number > 0) this.#remove(row);
+    this.#options.events.lost();
   }
 
   /** All changes of one turn of the event loop are one transaction. */
@@ -207,7 +205,7 @@ export class Outbox implements AsyncDisposable {
   }
 
   /** @param others rows that exist only in the file. */
-  #writeChanges(others: readonly OutboxRow[] = []): void {
+  #writeChanges(others: readonly StoredRow[] = []): void {
     try {
       this.#file.write([...this.#changed, ...others]);
     } catch (fault) {
@@ -218,7 +216,7 @@ export class Outbox implements AsyncDisposable {
     }
     for (const row of this.#changed) {
       row.isStored = row.state !== 'gone';
-      if (!row.isStored) this.#rows.delete(keyOf(row.message));
+      if (!row.isStored) this.#rows.delete(row);
     }
     this.#changed.clear();
     this.#isDiskFailing = false;
@@ -227,10 +225,10 @@ export class Outbox implements AsyncDisposable {
     }
   }
 
-  #keepInFileAlone(rows: Iterable<PendingRow>): void {
+  #keepInFileAlone(rows: Iterable<OutboxRow>): void {
     for (const row of rows) {
       this.#queue.delete(row);
-      this.#rows.delete(keyOf(row.message));
+      this.#rows.delete(row);
       this.#storedRows += 1;
       row.settled.resolve();
     }
@@ -242,7 +240,7 @@ export class Outbox implements AsyncDisposable {
     OutboxFile.setAside(this.#file.path, this.#options.events);
     this.#file = OutboxFile.create(this.#options);
     this.#storedRows = 0;
-    for (const row of this.#rows.values()) this.#changed.add(row);
+    for (const row of this.#rows) this.#changed.add(row);
     this.#scheduleEndOfTurn();
   }
 
@@ -256,7 +254,7 @@ export class Outbox implements AsyncDisposable {
       this.#due = Promise.withResolvers();
       const batch = this.#queue.values().take(batchRows).toArray();
       const canWait = monotonicMs() - sentMs < maintainMs && !this.#closing.signal.aborted;
-      if (batch.length === 0 || (canWait && batch.every(({ message }) => isLog(message)))) continue;
+      if (batch.length === 0 || (canWait && batch.every(({ record }) => !hasUsage(record)))) continue;
       sentMs = monotonicMs();
       if (await this.#send(batch)) {
         this.#isSinkLate = false;
@@ -274,7 +272,7 @@ export class Outbox implements AsyncDisposable {
   }
 
   /** False when the sink did not accept it. */
-  async #send(rows: readonly OutboxRow[]): Promise<boolean> {
+  async #send(rows: readonly StoredRow[]): Promise<boolean> {
     const sending = { stop: this.#stop.signal, onSlow: () => this.#keepDeferred(), onLate: () => this.#sinkIsLate() };
     try {
       await sendBatch(this.#options.sink, batchOf(rows), sending);
@@ -328,7 +326,8 @@ export class Outbox implements AsyncDisposable {
     this.#writeChanges();
     try {
       for (const rows of this.#file.batches(this.#options.events)) {
-        const alone = rows.filter(({ message }) => !this.#rows.has(keyOf(message)));
+        const known = new Set(Array.from(this.#rows, ({ number }) => number));
+        const alone = rows.filter(({ number }) => !known.has(number));
         if (alone.length > 0 && !(await this.#send(alone))) return;
         this.#storedRows = Math.max(0, this.#storedRows - alone.length);
         this.#writeChanges(alone.map((row) => ({ ...row, state: 'gone' })));

@@ -2,11 +2,11 @@ import type { GatewayErrorCode } from '@gateway/errors';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import {
   CancelReason,
-  type LoggedAttempt,
   NoAccountCause,
+  type RecordedAttempt,
   RequestEnding,
-  type RequestLogged,
-} from '@gateway/proto/usage/v1/request_log_pb.js';
+  type RequestRecorded,
+} from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { failSpan, type Metrics, type Span } from '@gateway/telemetry';
 import { epochMs } from '@gateway/time';
 import type { Outbox } from './outbox.ts';
@@ -16,8 +16,8 @@ const maxUntriedPerSecond = 100;
 
 export type RequestLog = ReturnType<typeof createRequestLog>;
 
-/** Passes log entries of requests to the outbox, as far as there is room: usage has precedence. */
-export function createRequestLog(outbox: Pick<Outbox, 'log'>, metrics: Metrics) {
+/** Decides which requests are logged, as far as there is room: usage has precedence. */
+export function createRequestLog(outbox: Pick<Outbox, 'hasRoomForLog'>, metrics: Metrics) {
   const dropped = metrics.counter({
     name: 'gateway_edge_request_log_dropped_total',
     help: `Requests left out of the request log: more than ${maxUntriedPerSecond} requests without an attempt in a second (rate), or the outbox was too full (backlog).`,
@@ -34,13 +34,14 @@ export function createRequestLog(outbox: Pick<Outbox, 'log'>, metrics: Metrics) 
 
   return {
     /**
-     * Called when a request has ended. A request with an unknown token is not logged, because
+     * Called once for each request, when it ends. One with an unknown token is not logged, because
      * anyone can send any number of them.
      */
-    add(message: RequestLogged): void {
-      if (message.tokenId === '') return;
-      if (message.attempts.length === 0 && !takeUntried()) dropped.inc({ reason: 'rate' });
-      else if (!outbox.log(message)) dropped.inc({ reason: 'backlog' });
+    takes({ tokenId, attempts }: RequestRecorded): boolean {
+      if (tokenId === '') return false;
+      const reason = attempts.length === 0 && !takeUntried() ? 'rate' : outbox.hasRoomForLog ? undefined : 'backlog';
+      if (reason !== undefined) dropped.inc({ reason });
+      return reason === undefined;
     },
   };
 }
@@ -54,7 +55,7 @@ export interface FinalResponse {
 }
 
 /** The ending of a request, in one word for operators. */
-export function endingOf(end: FinalResponse, last: LoggedAttempt | undefined): RequestEnding {
+export function endingOf(end: FinalResponse, last: RecordedAttempt | undefined): RequestEnding {
   const wasRejected = last?.result === AttemptResult.REJECTED;
   if (last !== undefined && brokeOff(last)) return wasRejected ? RequestEnding.REFUSED : RequestEnding.FAILED;
   if (end.clientLeft) return RequestEnding.ABORTED;
@@ -70,23 +71,24 @@ export function endingOf(end: FinalResponse, last: LoggedAttempt | undefined): R
 /**
  * True when an answer had started and did not end as a whole, although the client was connected.
  */
-function brokeOff({ firstByte, ended, result, cancelReason }: LoggedAttempt): boolean {
+function brokeOff({ firstByte, ended, result, cancelReason }: RecordedAttempt): boolean {
   const isClients = cancelReason === CancelReason.CLIENT_LEFT || cancelReason === CancelReason.CLIENT_STALLED;
   return firstByte !== undefined && ended !== undefined && result !== AttemptResult.SUCCEEDED && !isClients;
 }
 
 /** True for a request that its first account answered completely, unchanged and in time. */
-export function isPlainSuccess({ ending, moved, slow, attempts }: RequestLogged): boolean {
+export function isPlainSuccess({ ending, slow, attempts }: RequestRecorded): boolean {
   const isAmended = attempts.some(({ amended }) => amended !== '');
-  return ending === RequestEnding.COMPLETED && !moved && !slow && !isAmended;
+  return ending === RequestEnding.COMPLETED && attempts.length <= 1 && !slow && !isAmended;
 }
 
 /**
  * A request as one line in the log of this process. It names pools, never accounts, nor the causes
  * of failures, which have addresses.
  */
-export function toLogFields(message: RequestLogged): object {
-  const { requestId, endpoint, status, ending, attempts, noAccount, times, usage, costMicros } = message;
+export function toLogFields(message: RequestRecorded): object {
+  const { requestId, endpoint, status, ending, attempts, noAccount, times } = message;
+  const used = usedIn(message);
   return {
     request_id: requestId,
     client_request_id: message.clientRequestId || undefined,
@@ -99,15 +101,20 @@ export function toLogFields(message: RequestLogged): object {
     attempts: attempts.length === 0 ? undefined : attempts.map(attemptFields),
     no_account: noAccount && wordOf(NoAccountCause, noAccount.cause),
     first_byte_seconds: seconds(times?.firstByte),
-    input_tokens: usage?.inputTokens,
-    output_tokens: usage?.outputTokens,
-    cost_micros: costMicros,
+    input_tokens: used?.usage?.inputTokens,
+    output_tokens: used?.usage?.outputTokens,
+    cost_micros: used?.costMicros,
     seconds: seconds(times?.ended),
   };
 }
 
+/** The attempt whose usage is that of the request; undefined if it used nothing. */
+export function usedIn({ attempts }: RequestRecorded): RecordedAttempt | undefined {
+  return attempts.findLast(({ usage }) => usage !== undefined);
+}
+
 /** Why a request failed, as one of a few words; empty if it did not fail. */
-export function failureOf({ status, errorCode, ending, attempts }: RequestLogged): string {
+export function failureOf({ status, errorCode, ending, attempts }: RequestRecorded): string {
   if (ending === RequestEnding.COMPLETED) return '';
   if (errorCode !== '') return errorCode;
   if (ending === RequestEnding.ABORTED) return 'client_closed_request';
@@ -117,14 +124,14 @@ export function failureOf({ status, errorCode, ending, attempts }: RequestLogged
 }
 
 /** How an attempt failed, in one word: what it came to, or why it was cancelled. */
-export function attemptFailure({ result, cancelReason }: Pick<LoggedAttempt, 'result' | 'cancelReason'>): string {
+export function attemptFailure({ result, cancelReason }: Pick<RecordedAttempt, 'result' | 'cancelReason'>): string {
   if (result !== AttemptResult.CANCELLED || cancelReason === CancelReason.UNSPECIFIED)
     return wordOf(AttemptResult, result);
   return wordOf(CancelReason, cancelReason);
 }
 
 /** Ends an attempt's span, which lasts from its lease to its end. */
-export function endAttemptSpan(span: Span, attempt: LoggedAttempt): void {
+export function endAttemptSpan(span: Span, attempt: RecordedAttempt): void {
   const { result, cancelReason, upstreamStatus } = attempt;
   span.setAttribute('gateway.attempt.result', wordOf(AttemptResult, result));
   if (upstreamStatus > 0) span.setAttribute('gateway.attempt.upstream_status', upstreamStatus);
@@ -135,7 +142,16 @@ export function endAttemptSpan(span: Span, attempt: LoggedAttempt): void {
   span.end();
 }
 
-function attemptFields({ pool, model, result, upstreamStatus, amended, cancelReason, acquired, ended }: LoggedAttempt) {
+function attemptFields({
+  pool,
+  model,
+  result,
+  upstreamStatus,
+  amended,
+  cancelReason,
+  acquired,
+  ended,
+}: RecordedAttempt) {
   return {
     pool,
     model,

@@ -1,7 +1,8 @@
+import type { RequestRecorded } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { sendBatch } from './send-batch.ts';
 
-const batch = { events: [], logs: [] };
+const batch: readonly RequestRecorded[] = [];
 
 describe('a batch on its way to the ledger', () => {
   beforeEach(() => {

@@ -1,6 +1,6 @@
 import { addAbortListener } from 'node:events';
+import type { RequestRecorded } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { cancelTimer, startTimer } from '@gateway/time';
-import type { UsageBatch } from '@gateway/usage-stream/usage-message';
 
 /**
  * The destination of finished usage: JetStream, or the ingest service itself if there is no NATS.
@@ -9,7 +9,7 @@ export interface UsageSink {
   /**
    * Resolves when a batch is safely stored on the other side. May be repeated with the same batch.
    */
-  record(batch: UsageBatch, signal: AbortSignal): Promise<void>;
+  record(batch: readonly RequestRecorded[], signal: AbortSignal): Promise<void>;
 }
 
 export interface Sending {
@@ -25,7 +25,11 @@ export interface Sending {
  * Sends a batch to the sink. Rejects when the sink does not accept it, at the latest after ten
  * seconds: a sink that ignores the signal delays neither the retry nor the end of the process.
  */
-export async function sendBatch(sink: UsageSink, batch: UsageBatch, { stop, onSlow, onLate }: Sending): Promise<void> {
+export async function sendBatch(
+  sink: UsageSink,
+  batch: readonly RequestRecorded[],
+  { stop, onSlow, onLate }: Sending,
+): Promise<void> {
   const sending = new AbortController();
   const givenUp = Promise.withResolvers<never>();
   const giveUp = (reason: unknown) => {

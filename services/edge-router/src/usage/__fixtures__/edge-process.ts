@@ -1,5 +1,5 @@
 import { Outbox } from '../outbox.ts';
-import { usageEvent } from './test-edge.ts';
+import { requestRow } from './test-edge.ts';
 
 /**
  * A process with an outbox that it can't deliver, in the folder given as first argument. It waits
@@ -21,5 +21,5 @@ const outbox = new Outbox({
     backlog: ignore,
   },
 });
-await outbox.finish(usageEvent(requestId));
+await outbox.finish(requestRow(requestId));
 process.stdout.write('finished\n');

@@ -2,12 +2,10 @@ import { create } from '@bufbuild/protobuf';
 import { TokenSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { AttemptReportSchema, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { type AcquireResponse, AcquireResponseSchema } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
-import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
+import type { RequestRecorded } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { admitCall, newCall } from '../../__fixtures__/test-call.ts';
 import type { Call } from '../../call.ts';
 import type { FinalResponse } from '../request-log.ts';
-
-export const slowMs = 10_000;
 
 /** A made-up request, on a clock that only `wait` advances. */
 export class LoggedRequest {
@@ -18,8 +16,8 @@ export class LoggedRequest {
     this.entry = newCall({ id, route: { path: '/v1/messages' }, readMonotonicMs: () => this.#nowMs });
   }
 
-  get message(): RequestLogged {
-    return this.entry.logged;
+  get message(): RequestRecorded {
+    return this.entry.record;
   }
 
   wait(ms: number): this {
@@ -62,7 +60,7 @@ export class LoggedRequest {
   }
 
   end(end: Partial<FinalResponse> = {}): this {
-    this.entry.onEnded({ status: 200, errorCode: undefined, clientLeft: false, ...end }, slowMs);
+    void this.entry.end({ status: 200, errorCode: undefined, clientLeft: false, ...end });
     return this;
   }
 }

@@ -1,12 +1,55 @@
 import { create } from '@bufbuild/protobuf';
-import { LedgerOutcome, type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import {
+  RecordedAttemptSchema,
+  RequestEnding,
+  RequestRecordedSchema,
+} from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { vi } from 'vitest';
 import { Outbox } from '../outbox.ts';
 import { OutboxFile } from '../outbox-file.ts';
+import { type OutboxRow, outboxRowOf } from '../outbox-row.ts';
 import type { UsageSink } from '../send-batch.ts';
 
-export const usageEvent = (requestId: string, outcome = LedgerOutcome.COMPLETED): UsageRecorded =>
-  create(UsageRecordedSchema, { requestId, tokenId: 't', localDay: '2026-11-20', inputTokens: 3, outcome });
+/** A request that used three tokens at a provider, as its caller holds it. */
+export function requestRow(requestId: string, ending = RequestEnding.COMPLETED): OutboxRow {
+  const attempts = [{ usage: { inputTokens: 3 } }];
+  const fields = { requestId, tokenId: 't', localDay: '2026-11-20', attempts, ending };
+  return outboxRowOf(create(RequestRecordedSchema, fields));
+}
+
+/** A request that has used nothing, for the log only. */
+export function refusedRow(requestId: string): OutboxRow {
+  return refused(requestRow(requestId));
+}
+
+/** Its provider billed nothing of it. */
+export function refused(row: OutboxRow): OutboxRow {
+  for (const attempt of row.record.attempts) delete attempt.usage;
+  return logged(ended(row, RequestEnding.REFUSED));
+}
+
+export function ended(row: OutboxRow, ending = RequestEnding.COMPLETED): OutboxRow {
+  row.record.ending = ending;
+  return row;
+}
+
+/** Its attempt is given up for another one. */
+export function moved(row: OutboxRow): OutboxRow {
+  row.record.attempts.push(create(RecordedAttemptSchema, { usage: { inputTokens: 3 } }));
+  return ended(row, RequestEnding.UNSPECIFIED);
+}
+
+/** It ends with an attempt that its provider does not bill. */
+export function endedUnbilled(row: OutboxRow): OutboxRow {
+  delete row.record.attempts.at(-1)?.usage;
+  return ended(row, RequestEnding.FAILED);
+}
+
+/** It goes to the request log too. */
+export function logged(row: OutboxRow): OutboxRow {
+  row.record.receivedAtMs = 1_000;
+  return row;
+}
 
 export type OutboxOptions = ConstructorParameters<typeof Outbox>[0];
 
@@ -25,7 +68,7 @@ export class TestEdge implements AsyncDisposable {
     states: string[];
     writeErrors: number;
     damaged: string[];
-    lost: string[];
+    lost: number;
     waiting: number;
     /** The age of the oldest row that waits, and the size of all files. */
     oldestSeconds: number;
@@ -44,8 +87,7 @@ export class TestEdge implements AsyncDisposable {
       states: [],
       writeErrors: 0,
       damaged: [],
-      lost: [],
-      ...{ waiting: 0, oldestSeconds: 0, bytes: 0 },
+      ...{ lost: 0, waiting: 0, oldestSeconds: 0, bytes: 0 },
       faults: [],
       deliveryFaults: [],
     };
@@ -56,7 +98,9 @@ export class TestEdge implements AsyncDisposable {
         seen.writeErrors += 1;
       },
       damaged: (path) => void seen.damaged.push(path),
-      lost: (event) => void seen.lost.push(event.requestId),
+      lost: () => {
+        seen.lost += 1;
+      },
       backlog: ({ events: waiting, ...rest }) => void Object.assign(seen, { waiting, ...rest }),
     };
     const files: OutboxFile[] = [];
