@@ -98,12 +98,10 @@ export interface RequestLogTable {
   /** The model by the client's name and by the providers' names, each enclosed in line feeds. */
   readonly models: string;
   /**
-   * The `gateway.usage.v1.RequestLogged`. All other fields are only in here, so a new field needs
+   * The `gateway.usage.v1.RequestRecorded`. All other fields are only in here, so a new field needs
    * no column. Null in rows of older releases.
    */
   readonly entry_bytes: Uint8Array | null;
-  /** The same in base64, in rows of older releases. Otherwise empty. */
-  readonly entry: string;
   /**
    * The HTTP status. This column and those below are null in rows of older releases, whose entry
    * has the value.

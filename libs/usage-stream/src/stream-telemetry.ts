@@ -1,6 +1,6 @@
+import type { RequestRecorded } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { type Attributes, errorTypeOf, inSpan, type Metrics, SpanKind } from '@gateway/telemetry';
 import { monotonicMs } from '@gateway/time';
-import type { UsageBatch } from './usage-message.ts';
 
 /** The maximum number of traces that a span of many messages links to. */
 const maxLinks = 100;
@@ -36,22 +36,22 @@ export class StreamTelemetry {
     return this.#measured(this.#clientDurations, operation, work);
   }
 
-  publish<T>(batch: UsageBatch, work: () => Promise<T>): Promise<T> {
-    return this.#inSpan('publish', batch, undefined, () => this.#measured(this.#clientDurations, 'publish', work));
+  publish<T>(requests: Requests, work: () => Promise<T>): Promise<T> {
+    return this.#inSpan('publish', requests, undefined, () => this.#measured(this.#clientDurations, 'publish', work));
   }
 
   /** @param sentIn the trace contexts in which the messages were published. */
-  process<T>(batch: UsageBatch, sentIn: readonly string[], work: () => Promise<T>): Promise<T> {
-    return this.#inSpan('process', batch, sentIn[0], () => this.#measured(this.#processDurations, 'process', work));
+  process<T>(requests: Requests, sentIn: readonly string[], work: () => Promise<T>): Promise<T> {
+    return this.#inSpan('process', requests, sentIn[0], () => this.#measured(this.#processDurations, 'process', work));
   }
 
   #inSpan<T>(
     operation: keyof typeof spanKinds,
-    batch: UsageBatch,
+    requests: Requests,
     parent: string | undefined,
     work: () => Promise<T>,
   ): Promise<T> {
-    const traces = tracesOf(batch);
+    const traces = tracesOf(requests);
     const [first] = traces;
     if (first === undefined) return work();
     const { kind, type } = spanKinds[operation];
@@ -60,7 +60,7 @@ export class StreamTelemetry {
       'messaging.operation.name': operation,
       'messaging.operation.type': type,
       'messaging.destination.name': this.#stream,
-      'messaging.batch.message_count': batch.events.length,
+      'messaging.batch.message_count': requests.length,
     };
     const links = traces.slice(0, maxLinks);
     return inSpan(`${operation} ${this.#stream}`, { kind, attributes, traceparent: parent ?? first, links }, work);
@@ -88,9 +88,11 @@ const spanKinds = {
 } as const;
 
 /** Each trace once: edges record the trace of a request only when it is sampled. */
-function tracesOf({ events }: UsageBatch): readonly string[] {
-  return [...new Set(events.map(({ traceparent }) => traceparent).filter((traceparent) => traceparent !== ''))];
+function tracesOf(requests: Requests): readonly string[] {
+  return [...new Set(requests.map(({ traceparent }) => traceparent).filter((traceparent) => traceparent !== ''))];
 }
+
+type Requests = readonly RequestRecorded[];
 
 type Durations = ReturnType<typeof durationsOf>;
 

@@ -1,10 +1,11 @@
+import type { RequestRecorded } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { activeSpan, traceparentOf } from '@gateway/telemetry';
 import { cancelTimer, sleep, startTimer } from '@gateway/time';
 import { ErrorCode, headers, type NatsConnection, NatsError } from 'nats';
 import { connectNats, type NatsWatchers, orAborted } from './connect-nats.ts';
 import type { NatsServers } from './nats-servers.ts';
 import { StreamTelemetry } from './stream-telemetry.ts';
-import { toUsageMessages, type UsageBatch, type UsageMessage } from './usage-message.ts';
+import { toUsageMessages, type UsageMessage } from './usage-message.ts';
 import { directSubject, type UsageStreamNames, usageStreamNames } from './usage-stream.ts';
 
 export interface UsagePublisherOptions {
@@ -46,16 +47,16 @@ export class UsagePublisher implements AsyncDisposable {
   }
 
   /**
-   * Resolves when the stream or the ledger has the whole batch, including what they already had.
+   * Resolves when the stream or the ledger has all requests, including those they already had.
    */
-  async publish(batch: UsageBatch, signal?: AbortSignal): Promise<void> {
+  async publish(requests: readonly RequestRecorded[], signal?: AbortSignal): Promise<void> {
     const late = new AbortController();
     const timer = startTimer(() => late.abort(new Error('The usage was not published in time.')), this.#timeoutMs);
     const limit = AbortSignal.any([this.#closing.signal, late.signal, ...(signal === undefined ? [] : [signal])]);
     try {
-      await this.#telemetry.publish(batch, async () => {
+      await this.#telemetry.publish(requests, async () => {
         const connection = await orAborted(this.#connection, limit);
-        const sent = toUsageMessages(batch).map((message) => this.#send(connection, message));
+        const sent = toUsageMessages(requests).map((message) => this.#send(connection, message));
         await orAborted(Promise.all(sent), limit);
       });
     } finally {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { create } from '@bufbuild/protobuf';
-import { UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { RequestRecordedSchema } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { testBackends } from '@gateway/testkit';
 import { AckPolicy } from 'nats';
@@ -9,7 +9,7 @@ import { connectNats, ensureUsageStream, LedgerProgress, UsagePublisher } from '
 import { smallStream } from './small-stream.ts';
 
 const watchers = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
-const batch = (requestId: string) => ({ events: [create(UsageRecordedSchema, { requestId })], logs: [] });
+const batch = (requestId: string) => [create(RequestRecordedSchema, { requestId })];
 
 describe('the progress of the ledger', () => {
   it('is waited for until what the stream had taken before is acknowledged, and not for what comes later', async () => {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { create } from '@bufbuild/protobuf';
-import { UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { RequestRecordedSchema } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { createLogger, Metrics, startTracing } from '@gateway/telemetry';
 import { OtlpReceiver } from '@gateway/telemetry/testing';
 import { freePort, startNats, testBackends } from '@gateway/testkit';
@@ -53,7 +53,7 @@ describe('publishing usage', () => {
     await using lost = new UsagePublisher({ urls: [world.url] }, world, {
       names: { ...world.names, subject: `nobody.${randomUUID()}` },
     });
-    await expect(lost.publish({ events: [usage('')], logs: [] })).rejects.toThrow();
+    await expect(lost.publish([usage('')])).rejects.toThrow();
     const text = await world.metrics.exposition();
     const labels = `messaging_system="nats",messaging_operation_name="publish"`;
     const stream = `messaging_destination_name="${world.names.stream}"`;
@@ -106,7 +106,7 @@ async function openWorld() {
     logger,
     metrics,
     receiver,
-    publish: (...traceparents: readonly string[]) => publisher.publish({ events: traceparents.map(usage), logs: [] }),
+    publish: (...traceparents: readonly string[]) => publisher.publish(traceparents.map(usage)),
     headerOfFirst: () => headerOf({ seq: 1 }),
     headerOfLast: () => headerOf({ last_by_subj: names.subject }),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
@@ -114,7 +114,7 @@ async function openWorld() {
 }
 
 function usage(traceparent: string) {
-  return create(UsageRecordedSchema, { requestId: randomUUID(), traceparent });
+  return create(RequestRecordedSchema, { requestId: randomUUID(), traceparent });
 }
 
 /** The `traceparent` of a sampled trace. */

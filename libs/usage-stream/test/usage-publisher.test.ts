@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { create } from '@bufbuild/protobuf';
-import { UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { RequestRecordedSchema } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { freePort, startNats, testBackends } from '@gateway/testkit';
 import { roomMs } from '@gateway/testkit/room';
@@ -17,10 +17,7 @@ import {
 import { smallStream } from './small-stream.ts';
 
 const watchers = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
-const events = (...ids: string[]) => ({
-  events: ids.map((requestId) => create(UsageRecordedSchema, { requestId })),
-  logs: [],
-});
+const requests = (...ids: string[]) => ids.map((requestId) => create(RequestRecordedSchema, { requestId }));
 
 describe('the usage stream', () => {
   it('is made once and updated, by any number of processes at once', async () => {
@@ -31,20 +28,20 @@ describe('the usage stream', () => {
     expect(config).toMatchObject({ storage: 'file', retention: 'limits', discard: 'new', max_bytes: 1_000_000 });
   });
 
-  it('holds an event once, however often it is published', async () => {
+  it('holds a request once, however often it is published', async () => {
     await using stream = await openStream();
     await using publisher = new UsagePublisher({ urls: [stream.url] }, watchers, { names: stream.names });
-    await publisher.publish(events('a'));
-    await publisher.publish(events('a'));
-    await publisher.publish(events('b', 'c'));
-    await publisher.publish(events('b', 'c'));
+    await publisher.publish(requests('a'));
+    await publisher.publish(requests('a'));
+    await publisher.publish(requests('b', 'c'));
+    await publisher.publish(requests('b', 'c'));
     expect(await stream.messages()).toBe(2);
   });
 
   it('refuses what is too much for it, so that the publisher keeps it', async () => {
     await using stream = await openStream({ maxBytes: 1_000 });
     await using publisher = new UsagePublisher({ urls: [stream.url] }, watchers, { names: stream.names });
-    const sizable = Array.from({ length: 20 }, () => publisher.publish(events(randomUUID().repeat(3))));
+    const sizable = Array.from({ length: 20 }, () => publisher.publish(requests(randomUUID().repeat(3))));
     const results = await Promise.allSettled(sizable);
     const taken = results.filter(({ status }) => status === 'fulfilled').length;
     expect(taken).toBeLessThan(20);
@@ -53,11 +50,11 @@ describe('the usage stream', () => {
 });
 
 describe('a publisher', () => {
-  it('fails when there is no stream to take the events', async () => {
+  it('fails when there is no stream to take the requests', async () => {
     const { natsUrl } = await testBackends();
     const names = uniqueNames();
     await using publisher = new UsagePublisher({ urls: [natsUrl] }, watchers, { names, timeoutMs: roomMs(2_000) });
-    await expect(publisher.publish(events('a'))).rejects.toThrow();
+    await expect(publisher.publish(requests('a'))).rejects.toThrow();
   });
 
   it('has an ingest store what the stream does not take, and believes it only when it says so', async () => {
@@ -70,14 +67,14 @@ describe('a publisher', () => {
     ingest.subscribe(directSubject(names), {
       callback: (_, message) => {
         if (!isStoring) return;
-        stored.push(...fromUsageMessage(message.data).events.map(({ requestId }) => requestId));
+        stored.push(...fromUsageMessage(message.data).map(({ requestId }) => requestId));
         message.respond();
       },
     });
     await ingest.flush();
-    await expect(publisher.publish(events('a', 'b'))).rejects.toThrow();
+    await expect(publisher.publish(requests('a', 'b'))).rejects.toThrow();
     isStoring = true;
-    await publisher.publish(events('a', 'b'));
+    await publisher.publish(requests('a', 'b'));
     expect(stored).toEqual(['a', 'b']);
     // What is stored directly also reaches the stream once one accepts it.
     await using stream = await openStream({}, natsUrl, names);
@@ -90,7 +87,7 @@ describe('a publisher', () => {
     await using publisher = new UsagePublisher({ urls: [stream.url] }, watchers, { names: stream.names });
     const ingest = await connectNats({ urls: [stream.url] }, watchers);
     const asked = ingest.subscribe(directSubject(stream.names));
-    await publisher.publish(events('a'));
+    await publisher.publish(requests('a'));
     await ingest.flush();
     expect(asked.getReceived()).toBe(0);
     await ingest.close();
@@ -103,10 +100,10 @@ describe('a publisher', () => {
       names,
       timeoutMs: 300,
     });
-    await expect(publisher.publish(events('a'))).rejects.toThrow();
+    await expect(publisher.publish(requests('a'))).rejects.toThrow();
     await using server = await startNats({ port });
     await using stream = await openStream({}, server.url, names);
-    await expect.poll(() => publisher.publish(events('a')).then(() => 'sent', String)).toBe('sent');
+    await expect.poll(() => publisher.publish(requests('a')).then(() => 'sent', String)).toBe('sent');
     expect(await stream.messages()).toBe(1);
   });
 
@@ -115,14 +112,14 @@ describe('a publisher', () => {
     const dead = await freePort();
     const urls = [`nats://127.0.0.1:${dead}`, stream.url, 'nats://127.0.0.1:9'];
     await using publisher = new UsagePublisher({ urls }, watchers, { names: stream.names });
-    await publisher.publish(events('a'));
+    await publisher.publish(requests('a'));
     expect(await stream.messages()).toBe(1);
   });
 
   it('stops waiting with its signal', async () => {
     await using publisher = new UsagePublisher({ urls: ['nats://127.0.0.1:9'] }, watchers);
     const controller = new AbortController();
-    const publishing = publisher.publish(events('a'), controller.signal);
+    const publishing = publisher.publish(requests('a'), controller.signal);
     controller.abort(new Error('enough'));
     await expect(publishing).rejects.toThrow('enough');
   });

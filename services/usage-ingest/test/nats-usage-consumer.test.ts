@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type GatewayDatabase, migrate } from '@gateway/database';
 import { openPostgres } from '@gateway/database/postgres';
-import type { UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import type { RequestRecorded } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { createTestDatabase, freePort, startNats, startNatsCluster, testBackends } from '@gateway/testkit';
 import { roomMs } from '@gateway/testkit/room';
@@ -16,7 +16,7 @@ import { createIngestMetrics } from '../src/metrics.ts';
 import { dailySums } from '../src/recording/ledger-entry.ts';
 import { LedgerWriter } from '../src/recording/ledger-writer.ts';
 import { addSums, UsageLedger } from '../src/store/usage-ledger.ts';
-import { expectedTotals, ledgerTotals, usageEvent } from './usage-fixtures.ts';
+import { expectedTotals, ledgerTotals, usedRequest } from './usage-fixtures.ts';
 
 const logger = createLogger('test', 'silent');
 const watchers = { logger, metrics: new Metrics() };
@@ -26,8 +26,8 @@ describe('the consumer of the usage stream', () => {
   it('brings what is published into the ledger and acknowledges it', async () => {
     await using world = await openWorld();
     world.consume();
-    const sent = Array.from({ length: 30 }, () => usageEvent());
-    await world.publisher.publish({ events: sent, logs: [] });
+    const sent = Array.from({ length: 30 }, () => usedRequest());
+    await world.publisher.publish(sent);
     await world.ledgerHolds(sent);
     await world.nothingIsPending();
   });
@@ -36,13 +36,12 @@ describe('the consumer of the usage stream', () => {
     await using world = await openWorld();
     for (let replica = 0; replica < 3; replica++) world.consume();
     const pool = Array.from({ length: 200 }, (_, index) =>
-      usageEvent({ tokenId: `t${index % 5}`, model: `m${index % 3}`, inputTokens: index }),
+      usedRequest({ tokenId: `t${index % 5}`, model: `m${index % 3}`, inputTokens: index }),
     );
     const batch = fc.array(fc.nat(pool.length - 1), { minLength: 1, maxLength: 40 });
     const [batches = []] = fc.sample(fc.array(batch, { minLength: 40, maxLength: 60, size: 'max' }), 1);
     const sent = batches.map((indexes) => indexes.flatMap((index) => pool[index] ?? []));
-    for (const list of sent)
-      for (const message of toUsageMessages({ events: list, logs: [] })) await world.publishRaw(message.data);
+    for (const list of sent) for (const message of toUsageMessages(list)) await world.publishRaw(message.data);
     await world.ledgerHolds(sent.flat());
     await world.nothingIsPending();
     await world.ledgerHolds(sent.flat());
@@ -50,11 +49,11 @@ describe('the consumer of the usage stream', () => {
 
   it('puts a message that it cannot understand aside, and goes on', async () => {
     await using world = await openWorld();
-    const [before, after] = [usageEvent(), usageEvent()];
-    await world.publisher.publish({ events: [before], logs: [] });
+    const [before, after] = [usedRequest(), usedRequest()];
+    await world.publisher.publish([before]);
     await world.publishRaw(Buffer.from('not a message'));
     await world.publishRaw(Buffer.from('not a message'));
-    await world.publisher.publish({ events: [after, usageEvent({ tokenId: '' })], logs: [] });
+    await world.publisher.publish([after, usedRequest({ tokenId: '' })]);
     world.consume();
     await world.ledgerHolds([before, after]);
     await world.nothingIsPending();
@@ -75,8 +74,8 @@ describe('the consumer of the usage stream', () => {
         return fresh;
       },
     });
-    const sent = Array.from({ length: 10 }, () => usageEvent());
-    for (const event of sent) await world.publisher.publish({ events: [event], logs: [] });
+    const sent = Array.from({ length: 10 }, () => usedRequest());
+    for (const event of sent) await world.publisher.publish([event]);
     await world.nothingIsPending();
     await world.ledgerHolds(sent);
     expect(commits).toBeGreaterThan(2);
@@ -94,8 +93,8 @@ describe('the consumer of the usage stream', () => {
         return await world.sink.record(batch);
       },
     });
-    const sent = Array.from({ length: 100 }, () => usageEvent());
-    for (const event of sent) await world.publisher.publish({ events: [event], logs: [] });
+    const sent = Array.from({ length: 100 }, () => usedRequest());
+    for (const event of sent) await world.publisher.publish([event]);
     await sleep(1_500);
     expect(attempts).toBeLessThan(10);
     away = false;
@@ -106,10 +105,10 @@ describe('the consumer of the usage stream', () => {
   it('goes on with what the replica before it left', async () => {
     await using world = await openWorld();
     const first = world.consume();
-    const sent = Array.from({ length: 40 }, () => usageEvent());
-    for (const event of sent.slice(0, 20)) await world.publisher.publish({ events: [event], logs: [] });
+    const sent = Array.from({ length: 40 }, () => usedRequest());
+    for (const event of sent.slice(0, 20)) await world.publisher.publish([event]);
     await first.drain();
-    for (const event of sent.slice(20)) await world.publisher.publish({ events: [event], logs: [] });
+    for (const event of sent.slice(20)) await world.publisher.publish([event]);
     world.consume();
     await world.ledgerHolds(sent);
     await world.nothingIsPending();
@@ -125,10 +124,10 @@ describe('the consumer of the usage stream', () => {
       return await world.sink.record(batch);
     };
     world.consume({ ...world.sink, record });
-    const [alone, ...meanwhile] = Array.from({ length: 21 }, () => usageEvent());
-    await world.publisher.publish({ events: alone === undefined ? [] : [alone], logs: [] });
+    const [alone, ...meanwhile] = Array.from({ length: 21 }, () => usedRequest());
+    await world.publisher.publish(alone === undefined ? [] : [alone]);
     await expect.poll(() => batches).toEqual([1]);
-    for (const event of meanwhile) await world.publisher.publish({ events: [event], logs: [] });
+    for (const event of meanwhile) await world.publisher.publish([event]);
     await sleep(200);
     stored.resolve();
     await expect.poll(() => batches.reduce((sum, size) => sum + size, 0)).toBe(21);
@@ -138,12 +137,8 @@ describe('the consumer of the usage stream', () => {
 
   it('stores a backlog in full batches', async () => {
     await using world = await openWorld();
-    const backlog = Array.from({ length: 600 }, () => usageEvent());
-    await Promise.all(
-      backlog
-        .flatMap((event) => toUsageMessages({ events: [event], logs: [] }))
-        .map(({ data }) => world.publishRaw(data)),
-    );
+    const backlog = Array.from({ length: 600 }, () => usedRequest());
+    await Promise.all(backlog.flatMap((event) => toUsageMessages([event])).map(({ data }) => world.publishRaw(data)));
     const consumer = world.consume();
     const stored = async () => (await ledgerTotals(world.database)).events?.requests;
     await expect.poll(stored).toBe(600);
@@ -158,8 +153,8 @@ describe('the consumer of the usage stream', () => {
     expect(consumer.problem()).toMatch(/cannot be read/);
     await using _server = await startNats({ port });
     await expect.poll(() => consumer.problem()).toBeUndefined();
-    const event = usageEvent();
-    await world.publisher.publish({ events: [event], logs: [] });
+    const event = usedRequest();
+    await world.publisher.publish([event]);
     await world.ledgerHolds([event]);
   });
 
@@ -167,12 +162,10 @@ describe('the consumer of the usage stream', () => {
     await using cluster = await startNatsCluster();
     await using world = await openWorld({ urls: cluster.servers.map(({ url }) => url), replicas: 3 });
     world.consume();
-    const sent: UsageRecorded[] = [];
+    const sent: RequestRecorded[] = [];
     const publish = async () => {
-      const batch = [usageEvent(), usageEvent()];
-      await expect
-        .poll(() => world.publisher.publish({ events: batch, logs: [] }).then(() => 'sent', String))
-        .toBe('sent');
+      const batch = [usedRequest(), usedRequest()];
+      await expect.poll(() => world.publisher.publish(batch).then(() => 'sent', String)).toBe('sent');
       sent.push(...batch);
     };
     await publish();
@@ -195,14 +188,14 @@ describe('the consumer of the usage stream', () => {
       return await world.sink.record(...batch);
     };
     world.consume({ ...world.sink, record });
-    const sent = [usageEvent(), usageEvent()];
+    const sent = [usedRequest(), usedRequest()];
     const handOver = () => world.handOver(sent).then(() => 'stored', String);
     await expect.poll(handOver).toContain('TIMEOUT');
     isAway = false;
     expect(await handOver()).toBe('stored');
     expect(await ledgerTotals(world.database)).toEqual(expectedTotals(sent));
     // The same event also arrives by the stream.
-    await world.publisher.publish({ events: sent, logs: [] });
+    await world.publisher.publish(sent);
     await world.nothingIsPending();
     await world.ledgerHolds(sent);
   });
@@ -210,8 +203,8 @@ describe('the consumer of the usage stream', () => {
   it('reads the whole stream again when its consumer is deleted, so that a ledger which lost rows has them once more', async () => {
     await using world = await openWorld();
     world.consume();
-    const sent = Array.from({ length: 30 }, () => usageEvent());
-    for (const event of sent) await world.publisher.publish({ events: [event], logs: [] });
+    const sent = Array.from({ length: 30 }, () => usedRequest());
+    for (const event of sent) await world.publisher.publish([event]);
     await world.ledgerHolds(sent);
     await world.nothingIsPending();
     // Events that a standby lacks when it was promoted too early.
@@ -234,13 +227,13 @@ describe('the consumer of the usage stream', () => {
   it('makes room in the stream by removing what is stored, and nothing else', async () => {
     await using world = await openWorld();
     const consumer = world.consume();
-    const stored = Array.from({ length: 20 }, () => usageEvent());
-    for (const event of stored) await world.publisher.publish({ events: [event], logs: [] });
+    const stored = Array.from({ length: 20 }, () => usedRequest());
+    for (const event of stored) await world.publisher.publish([event]);
     await world.ledgerHolds(stored);
     await world.nothingIsPending();
     await consumer.drain();
-    const waiting = [usageEvent(), usageEvent()];
-    for (const event of waiting) await world.publisher.publish({ events: [event], logs: [] });
+    const waiting = [usedRequest(), usedRequest()];
+    for (const event of waiting) await world.publisher.publish([event]);
     await world.tend(1024 * 1024);
     expect(await world.messages()).toBe(22);
     await world.tend(1_000);
@@ -295,8 +288,8 @@ async function openWorld({ urls: ownUrls, replicas = 1 }: OwnServers = {}) {
       await (await connected).jetstream().publish(names.subject, data);
     },
     /** @throws when no replica confirms that it has stored them. */
-    async handOver(events: readonly UsageRecorded[]) {
-      const [message] = toUsageMessages({ events, logs: [] });
+    async handOver(requests: readonly RequestRecorded[]) {
+      const [message] = toUsageMessages(requests);
       await (await connected).request(directSubject(names), message?.data, { timeout: roomMs(1_000) });
     },
     async tend(maxBytes: number) {
@@ -310,7 +303,7 @@ async function openWorld({ urls: ownUrls, replicas = 1 }: OwnServers = {}) {
       const manager = await (await connected).jetstreamManager();
       return (await manager.streams.info(names.stream)).state.messages;
     },
-    async ledgerHolds(sent: readonly UsageRecorded[]) {
+    async ledgerHolds(sent: readonly RequestRecorded[]) {
       await expect.poll(() => ledgerTotals(database)).toEqual(expectedTotals(sent));
     },
     async nothingIsPending() {

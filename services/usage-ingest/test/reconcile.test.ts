@@ -2,8 +2,8 @@ import { create } from '@bufbuild/protobuf';
 import { eventDaysOf, type GatewayDatabase, type UsageDailyTable } from '@gateway/database';
 import { testDatabases } from '@gateway/database/testing';
 import { UsagePartSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import { RequestEnding } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { UsageLedgerService } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
-import { LedgerOutcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { UsageIngestService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { directClientOf } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
@@ -12,7 +12,7 @@ import type { Insertable, Updateable } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { createUsageIngestService } from '../src/service.ts';
 import { checkDay } from '../src/store/check-day.ts';
-import { expectedTotals, ledgerTotals, usageEvent } from './usage-fixtures.ts';
+import { afterGivingUp, expectedTotals, ledgerTotals, usedRequest } from './usage-fixtures.ts';
 
 const localDay = '2026-11-20';
 
@@ -20,12 +20,12 @@ describe.each(testDatabases)('reconciling a day in $name', ({ open }) => {
   it('finds nothing when sums and events agree, whatever the events', async () => {
     await using opened = await open();
     const { record, ledger } = clientsOf(opened.database);
-    const outcomes = [
-      LedgerOutcome.COMPLETED,
-      LedgerOutcome.ABORTED,
-      LedgerOutcome.FAILED,
-      LedgerOutcome.LOST,
-      LedgerOutcome.GIVEN_UP,
+    const endings = [
+      RequestEnding.COMPLETED,
+      RequestEnding.ABORTED,
+      RequestEnding.FAILED,
+      // Lost.
+      RequestEnding.UNSPECIFIED,
     ];
     const event = fc.record({
       tokenId: fc.constantFrom('t1', 't2', 'é'),
@@ -34,18 +34,24 @@ describe.each(testDatabases)('reconciling a day in $name', ({ open }) => {
       inputTokens: fc.integer({ min: 0, max: 10 }),
       cachedTokens: fc.constant(0),
       outputTokens: fc.integer({ min: 0, max: 10 }),
-      outcome: fc.constantFrom(...outcomes),
+      ending: fc.constantFrom(...endings),
       accountId: fc.constantFrom('', 'pool/a', 'pool/b'),
       groupId: fc.constantFrom('', 'g1', 'g2'),
       cacheWrite5mTokens: fc.integer({ min: 0, max: 10 }),
       cacheWrite1hTokens: fc.integer({ min: 0, max: 10 }),
       costMicros: fc.option(fc.integer({ min: 0, max: 10 }), { nil: undefined }),
     });
-    const [events = []] = fc.sample(fc.array(event, { minLength: 200, maxLength: 300, size: 'max' }), 1);
-    await record(
-      ...events.map(({ costMicros, ...fields }) =>
-        usageEvent({ ...fields, ...(costMicros !== undefined && { costMicros }) }),
-      ),
+    const request = event.map(({ costMicros, ...fields }) =>
+      usedRequest({ ...fields, ...(costMicros !== undefined && { costMicros }) }),
+    );
+    const moved = fc
+      .tuple(request, fc.array(request, { maxLength: 2 }))
+      .map(([own, givenUp]) => afterGivingUp(own, ...givenUp));
+    const [requests = []] = fc.sample(fc.array(moved, { minLength: 200, maxLength: 300, size: 'max' }), 1);
+    await record(...requests);
+    const stored = await opened.database.selectFrom('usage_events').select('outcome').distinct().execute();
+    expect(new Set(stored.map(({ outcome }) => outcome))).toEqual(
+      new Set(['completed', 'aborted', 'failed', 'lost', 'given_up']),
     );
     expect(await ledger.reconcileDay({ localDay })).toMatchObject({ eventsKept: true, differenceCount: 0 });
     // Many slices give the same result as one.
@@ -57,7 +63,7 @@ describe.each(testDatabases)('reconciling a day in $name', ({ open }) => {
     await using opened = await open();
     const { record, ledger } = clientsOf(opened.database);
     const tokens = ['large', 'missing', 'right', 'small'];
-    await record(...tokens.map((tokenId) => usageEvent({ tokenId })));
+    await record(...tokens.map((tokenId) => usedRequest({ tokenId })));
     await plant(opened.database, 'large', { requests: 2 });
     await plant(opened.database, 'small', { output_tokens: 1 });
     await opened.database.deleteFrom('usage_daily').where('token_id', '=', 'missing').execute();
@@ -77,8 +83,8 @@ describe.each(testDatabases)('reconciling a day in $name', ({ open }) => {
     await using opened = await open();
     const { record, ledger } = clientsOf(opened.database);
     const costs = { costMicros: 70, cacheWrite5mTokens: 2 };
-    const older = usageEvent({ tokenId: 'a', accountId: '' });
-    await record(...['a', 'b', 'c'].map((tokenId) => usageEvent({ tokenId, groupId: 'g1', ...costs })), older);
+    const older = usedRequest({ tokenId: 'a', accountId: '' });
+    await record(...['a', 'b', 'c'].map((tokenId) => usedRequest({ tokenId, groupId: 'g1', ...costs })), older);
     const sums = () => opened.database.selectFrom('usage_daily').selectAll().orderBy('token_id').execute();
     const before = await sums();
     const ofAccount = opened.database.updateTable('usage_daily').where('account_id', '=', 'pool/a');
@@ -102,7 +108,7 @@ describe.each(testDatabases)('reconciling a day in $name', ({ open }) => {
     const counts = { inputTokens: 10, outputTokens: 5 };
     const toolCalls = [{ tool: 'web_search', calls: 2 }];
     const parts = [create(UsagePartSchema, { ...counts, speed: 'fast', toolCalls })];
-    await record(usageEvent({ tokenId: 'a', groupId: 'g1', parts }), usageEvent({ tokenId: 'b' }));
+    await record(usedRequest({ tokenId: 'a', groupId: 'g1', parts }), usedRequest({ tokenId: 'b' }));
     expect(await ledger.reconcileDay({ localDay })).toMatchObject({ differenceCount: 0 });
     const sums = () => opened.database.selectFrom('usage_daily').selectAll().orderBy('token_id').execute();
     const before = await sums();
@@ -119,7 +125,7 @@ describe.each(testDatabases)('reconciling a day in $name', ({ open }) => {
   it('mends any number of sums', async () => {
     await using opened = await open();
     const { record, ledger } = clientsOf(opened.database);
-    const events = Array.from({ length: 2_500 }, (_, index) => usageEvent({ tokenId: `t${index}`, groupId: 'g1' }));
+    const events = Array.from({ length: 2_500 }, (_, index) => usedRequest({ tokenId: `t${index}`, groupId: 'g1' }));
     for (let start = 0; start < events.length; start += 500) await record(...events.slice(start, start + 500));
     await opened.database.deleteFrom('usage_daily').execute();
     expect(await ledger.reconcileDay({ localDay, repair: true })).toMatchObject({ differenceCount: 2_500 });
@@ -129,8 +135,8 @@ describe.each(testDatabases)('reconciling a day in $name', ({ open }) => {
   it('mends what differs when asked to, and nothing else', async () => {
     await using opened = await open();
     const { record, ledger } = clientsOf(opened.database);
-    const events = ['a', 'b', 'c'].map((tokenId) => usageEvent({ tokenId }));
-    const otherDay = usageEvent({ localDay: '2026-11-19' });
+    const events = ['a', 'b', 'c'].map((tokenId) => usedRequest({ tokenId }));
+    const otherDay = usedRequest({ localDay: '2026-11-19' });
     await record(...events, otherDay);
     await plant(opened.database, 'a', { input_tokens: 7 });
     await opened.database.deleteFrom('usage_daily').where('token_id', '=', 'b').execute();
@@ -145,7 +151,7 @@ describe.each(testDatabases)('reconciling a day in $name', ({ open }) => {
   it('mends exactly while events are being recorded, and while others mend', async () => {
     await using opened = await open();
     const { record, ledger } = clientsOf(opened.database);
-    const events = Array.from({ length: 300 }, (_, index) => usageEvent({ tokenId: `t${index % 3}` }));
+    const events = Array.from({ length: 300 }, (_, index) => usedRequest({ tokenId: `t${index % 3}` }));
     await record(...events.slice(0, 30));
     await plant(opened.database, 't0', { requests: 1_000, output_tokens: 1 });
     await plant(opened.database, 't1', { requests: 0, input_tokens: 0 });
@@ -160,7 +166,7 @@ describe.each(testDatabases)('reconciling a day in $name', ({ open }) => {
   it('compares nothing, and mends nothing, of a day whose events are no longer kept', async () => {
     await using opened = await open();
     const { record, ledger } = clientsOf(opened.database);
-    await record(usageEvent({ localDay: '2026-08-01' }));
+    await record(usedRequest({ localDay: '2026-08-01' }));
     await eventDaysOf(opened.database).removeBefore('2026-08-02', new AbortController().signal);
     const answer = await ledger.reconcileDay({ localDay: '2026-08-01', repair: true });
     expect(answer).toMatchObject({ eventsKept: false, differenceCount: 0, repaired: false });
@@ -187,7 +193,7 @@ function clientsOf(database: GatewayDatabase) {
   const ingest = directClientOf(routes, UsageIngestService);
   return {
     ledger: directClientOf(routes, UsageLedgerService),
-    record: (...events: ReturnType<typeof usageEvent>[]) => ingest.record({ events }),
+    record: (...requests: ReturnType<typeof usedRequest>[]) => ingest.record({ requests }),
   };
 }
 

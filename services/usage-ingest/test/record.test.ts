@@ -1,7 +1,7 @@
 import { type GatewayDatabase, migrate } from '@gateway/database';
 import { openPostgres } from '@gateway/database/postgres';
 import { testDatabases } from '@gateway/database/testing';
-import { LedgerOutcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { RequestEnding } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { UsageIngestService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { directClientOf } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
@@ -11,13 +11,13 @@ import fc from 'fast-check';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { createUsageIngestService } from '../src/service.ts';
-import { expectedTotals, ledgerTotals, usageEvent } from './usage-fixtures.ts';
+import { expectedTotals, ledgerTotals, usedRequest } from './usage-fixtures.ts';
 
 describe.each(testDatabases)('recording usage in $name', ({ open }) => {
   it('stores a request with everything that is known of it', async () => {
     await using opened = await open();
     const priced = { groupId: 'g1', cacheWrite5mTokens: 2, cacheWrite1hTokens: 1, costMicros: 70 };
-    const event = usageEvent({ outcome: LedgerOutcome.FAILED, estimated: true, reasoningTokens: 3, ...priced });
+    const event = usedRequest({ ending: RequestEnding.FAILED, estimated: true, reasoningTokens: 3, ...priced });
     expect(await record(opened.database, event)).toBe(1);
     expect(await opened.database.selectFrom('usage_events').selectAll().execute()).toEqual([
       {
@@ -48,12 +48,12 @@ describe.each(testDatabases)('recording usage in $name', ({ open }) => {
 
   it('adds it to the sums of its token, day, provider and model', async () => {
     await using opened = await open();
-    await record(opened.database, usageEvent(), usageEvent({ localDay: '2026-11-19' }));
+    await record(opened.database, usedRequest(), usedRequest({ localDay: '2026-11-19' }));
     await record(
       opened.database,
-      usageEvent(),
-      usageEvent({ model: 'gpt-5.5-mini' }),
-      usageEvent({ tokenId: 'other' }),
+      usedRequest(),
+      usedRequest({ model: 'gpt-5.5-mini' }),
+      usedRequest({ tokenId: 'other' }),
     );
     const rows = await opened.database
       .selectFrom('usage_daily')
@@ -74,7 +74,7 @@ describe.each(testDatabases)('recording usage in $name', ({ open }) => {
 
   it('counts a request once, within one call and over several', async () => {
     await using opened = await open();
-    const event = usageEvent();
+    const event = usedRequest();
     expect(await record(opened.database, event, event)).toBe(1);
     expect(await record(opened.database, event)).toBe(0);
     expect(await ledgerTotals(opened.database)).toEqual(expectedTotals([event]));
@@ -82,15 +82,15 @@ describe.each(testDatabases)('recording usage in $name', ({ open }) => {
 
   it('keeps the first of two accounts of one request', async () => {
     await using opened = await open();
-    const event = usageEvent();
-    await record(opened.database, event, usageEvent({ requestId: event.requestId, inputTokens: 99 }));
+    const event = usedRequest();
+    await record(opened.database, event, usedRequest({ requestId: event.requestId, inputTokens: 99 }));
     expect(await ledgerTotals(opened.database)).toEqual(expectedTotals([event]));
   });
 
   it('keeps the end of a request instead of an estimate, whichever comes first', async () => {
-    const end = usageEvent({ costMicros: 9, groupId: 'g1' });
+    const end = usedRequest({ costMicros: 9, groupId: 'g1' });
     const known = { inputTokens: 7, outputTokens: 0, model: 'gpt-5.5-mini', accountId: 'pool/b' };
-    const lost = usageEvent({ requestId: end.requestId, outcome: LedgerOutcome.FAILED, estimated: true, ...known });
+    const lost = usedRequest({ requestId: end.requestId, ending: RequestEnding.FAILED, estimated: true, ...known });
     for (const calls of [
       [[end], [lost]],
       [[lost], [end]],
@@ -120,8 +120,8 @@ describe.each(testDatabases)('recording usage in $name', ({ open }) => {
   it('puts an event that cannot be stored aside, once, and stores the others', async () => {
     using _ = new ManualTime(1_000);
     await using opened = await open();
-    const bad = usageEvent({ localDay: 'tomorrow' });
-    expect(await record(opened.database, usageEvent(), bad, usageEvent())).toBe(2);
+    const bad = usedRequest({ localDay: 'tomorrow' });
+    expect(await record(opened.database, usedRequest(), bad, usedRequest())).toBe(2);
     expect(await record(opened.database, bad)).toBe(0);
     const letters = await opened.database.selectFrom('dead_letters').select(['reason', 'received_at_ms']).execute();
     expect(letters).toEqual([{ reason: 'localDay is not a day', received_at_ms: 1_000 }]);
@@ -129,9 +129,9 @@ describe.each(testDatabases)('recording usage in $name', ({ open }) => {
 
   it('finds the one event that the database itself refuses', async () => {
     await using opened = await open();
-    const bad = usageEvent({ requestId: 'refused' });
+    const bad = usedRequest({ requestId: 'refused' });
     await refuseRequest(opened.database, bad.requestId);
-    const others = Array.from({ length: 5 }, () => usageEvent());
+    const others = Array.from({ length: 5 }, () => usedRequest());
     expect(await record(opened.database, ...others.slice(2), bad, ...others.slice(0, 2))).toBe(5);
     expect(await ledgerTotals(opened.database)).toEqual(expectedTotals(others));
     const [letter] = await opened.database.selectFrom('dead_letters').select('payload').execute();
@@ -141,13 +141,13 @@ describe.each(testDatabases)('recording usage in $name', ({ open }) => {
   it('stores nothing and says so when the tables are not there', async () => {
     await using opened = await open();
     await opened.database.schema.dropTable('usage_daily').execute();
-    await expect(record(opened.database, usageEvent())).rejects.toThrow();
+    await expect(record(opened.database, usedRequest())).rejects.toThrow();
     expect(await opened.database.selectFrom('usage_events').selectAll().execute()).toEqual([]);
   });
 
   it('adds up exactly, whatever the batches, repetitions and order', async () => {
     await using opened = await open();
-    const sent: ReturnType<typeof usageEvent>[] = [];
+    const sent: ReturnType<typeof usedRequest>[] = [];
     const batches = fc.array(
       fc.array(
         fc.record({
@@ -176,7 +176,7 @@ describe('several writers on one Postgres', () => {
     await using database = openPostgres(empty.url);
     await migrate(database);
     const events = Array.from({ length: 400 }, (_, index) =>
-      usageEvent({
+      usedRequest({
         tokenId: `t${index % 7}`,
         model: `m${index % 5}`,
         localDay: `2026-11-${10 + (index % 3)}`,
@@ -193,7 +193,7 @@ describe('several writers on one Postgres', () => {
   });
 });
 
-function record(database: GatewayDatabase, ...events: ReturnType<typeof usageEvent>[]): Promise<number> {
+function record(database: GatewayDatabase, ...requests: ReturnType<typeof usedRequest>[]): Promise<number> {
   const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
   const service = createUsageIngestService(
     { batchEvents: 3, retentionDays: 90, logRetentionDays: 7 },
@@ -201,7 +201,7 @@ function record(database: GatewayDatabase, ...events: ReturnType<typeof usageEve
     runtime,
   );
   return directClientOf(service.routes, UsageIngestService)
-    .record({ events })
+    .record({ requests })
     .then(({ recorded }) => recorded);
 }
 
@@ -212,7 +212,7 @@ interface EventFields {
 }
 
 function eventOf(requestId: string, { input, output, account }: EventFields) {
-  return usageEvent({ requestId, inputTokens: input, outputTokens: output, accountId: account });
+  return usedRequest({ requestId, inputTokens: input, outputTokens: output, accountId: account });
 }
 
 /** Makes the database reject one request id, as it would reject data that violates a constraint. */

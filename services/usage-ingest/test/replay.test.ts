@@ -1,8 +1,8 @@
 import { toBinary } from '@bufbuild/protobuf';
 import { eventDaysOf, type GatewayDatabase } from '@gateway/database';
 import { testDatabases } from '@gateway/database/testing';
+import { type RequestRecorded, RequestRecordedSchema } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { UsageLedgerService } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
-import { type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { UsageIngestService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { directClientOf } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
@@ -11,17 +11,13 @@ import { describe, expect, it } from 'vitest';
 import { toDeadLetter } from '../src/recording/ledger-writer.ts';
 import { createUsageIngestService } from '../src/service.ts';
 import { UsageLedger } from '../src/store/usage-ledger.ts';
-import { expectedTotals, ledgerTotals, usageEvent } from './usage-fixtures.ts';
+import { expectedTotals, ledgerTotals, usedRequest } from './usage-fixtures.ts';
 
 describe.each(testDatabases)('replaying dead letters in $name', ({ open }) => {
   it('records what is understood now, once, and deletes the letter', async () => {
     await using opened = await open();
-    const [event, inMessage, another] = [usageEvent(), usageEvent(), usageEvent()];
-    await bury(
-      opened.database,
-      bytesOf(event),
-      ...toUsageMessages({ events: [inMessage, another], logs: [] }).map(({ data }) => data),
-    );
+    const [event, inMessage, another] = [usedRequest(), usedRequest(), usedRequest()];
+    await bury(opened.database, bytesOf(event), ...toUsageMessages([inMessage, another]).map(({ data }) => data));
     const ledger = clientsOf(opened.database).ledger;
     expect(await ledger.replayDeadLetters({})).toMatchObject({ replayed: 2, duplicates: 0, stillDead: [] });
     expect(await ledgerTotals(opened.database)).toEqual(expectedTotals([event, inMessage, another]));
@@ -29,10 +25,19 @@ describe.each(testDatabases)('replaying dead letters in $name', ({ open }) => {
     expect(await ledger.replayDeadLetters({})).toMatchObject({ replayed: 0, duplicates: 0, stillDead: [] });
   });
 
+  it('leaves a letter of which nothing can be recorded', async () => {
+    await using opened = await open();
+    await bury(opened.database, bytesOf({ ...usedRequest(), attempts: [] }));
+    const { duplicates, stillDead } = await clientsOf(opened.database).ledger.replayDeadLetters({});
+    expect(duplicates).toBe(0);
+    expect(stillDead).toMatchObject([{ reason: 'the bytes are not a usage event' }]);
+    expect(await letters(opened.database)).toBe(1);
+  });
+
   it('deletes a letter whose event the ledger has, and counts nothing', async () => {
     await using opened = await open();
     const { ledger, record } = clientsOf(opened.database);
-    const event = usageEvent();
+    const event = usedRequest();
     await record(event);
     await bury(opened.database, bytesOf(event));
     expect(await ledger.replayDeadLetters({})).toMatchObject({ replayed: 0, duplicates: 1 });
@@ -42,8 +47,8 @@ describe.each(testDatabases)('replaying dead letters in $name', ({ open }) => {
 
   it('leaves what is still not understood, and says why', async () => {
     await using opened = await open();
-    const broken = usageEvent({ localDay: 'tomorrow' });
-    await bury(opened.database, bytesOf(broken), Buffer.from('not a message'), bytesOfSeveral(usageEvent(), broken));
+    const broken = usedRequest({ localDay: 'tomorrow' });
+    await bury(opened.database, bytesOf(broken), Buffer.from('not a message'), bytesOfSeveral(usedRequest(), broken));
     const { replayed, stillDead } = await clientsOf(opened.database).ledger.replayDeadLetters({});
     expect(replayed).toBe(0);
     expect(stillDead.map(({ reason }) => reason).toSorted()).toEqual([
@@ -57,9 +62,9 @@ describe.each(testDatabases)('replaying dead letters in $name', ({ open }) => {
 
   it('leaves events of days that are no longer kept: they may have been counted', async () => {
     await using opened = await open();
-    const old = usageEvent({ localDay: '2026-08-01' });
+    const old = usedRequest({ localDay: '2026-08-01' });
     await eventDaysOf(opened.database).removeBefore('2026-09-01', new AbortController().signal);
-    await bury(opened.database, bytesOfSeveral(old, usageEvent()));
+    await bury(opened.database, bytesOfSeveral(old, usedRequest()));
     for (const dryRun of [true, false]) {
       const { replayed, stillDead } = await clientsOf(opened.database).ledger.replayDeadLetters({ dryRun });
       expect(replayed).toBe(0);
@@ -72,9 +77,9 @@ describe.each(testDatabases)('replaying dead letters in $name', ({ open }) => {
   it('only says what would happen when asked to', async () => {
     await using opened = await open();
     const { ledger, record } = clientsOf(opened.database);
-    const known = usageEvent();
+    const known = usedRequest();
     await record(known);
-    await bury(opened.database, bytesOf(known), bytesOf(usageEvent()), Buffer.from('not a message'));
+    await bury(opened.database, bytesOf(known), bytesOf(usedRequest()), Buffer.from('not a message'));
     expect(await ledger.replayDeadLetters({ dryRun: true })).toMatchObject({ replayed: 1, duplicates: 1 });
     expect(await letters(opened.database)).toBe(3);
     expect(await ledgerTotals(opened.database)).toEqual(expectedTotals([known]));
@@ -82,7 +87,7 @@ describe.each(testDatabases)('replaying dead letters in $name', ({ open }) => {
 
   it('reads page after page, each letter once', async () => {
     await using opened = await open();
-    const events = Array.from({ length: 450 }, () => usageEvent());
+    const events = Array.from({ length: 450 }, () => usedRequest());
     await bury(opened.database, ...events.map(bytesOf), Buffer.from('not a message'));
     const { ledger } = clientsOf(opened.database);
     const totals = { replayed: 0, stillDead: 0, pages: 0 };
@@ -99,7 +104,7 @@ describe.each(testDatabases)('replaying dead letters in $name', ({ open }) => {
 
   it('counts once what two operators replay at the same time', async () => {
     await using opened = await open();
-    const events = Array.from({ length: 40 }, () => usageEvent());
+    const events = Array.from({ length: 40 }, () => usedRequest());
     await bury(opened.database, ...events.map(bytesOf));
     const { ledger } = clientsOf(opened.database);
     const answers = await Promise.all(Array.from({ length: 4 }, () => ledger.replayDeadLetters({})));
@@ -110,8 +115,8 @@ describe.each(testDatabases)('replaying dead letters in $name', ({ open }) => {
   it('takes back what ingest itself put aside, once the reason is gone', async () => {
     await using opened = await open();
     const { ledger, record } = clientsOf(opened.database);
-    const event = usageEvent();
-    await record(usageEvent({ ...event, localDay: 'tomorrow' }));
+    const event = usedRequest();
+    await record({ ...event, localDay: 'tomorrow' });
     const [letter] = await opened.database.selectFrom('dead_letters').select('dead_letter_id').execute();
     const payload = Buffer.from(bytesOf(event)).toString('base64');
     await opened.database.updateTable('dead_letters').set({ payload }).execute();
@@ -131,7 +136,7 @@ function clientsOf(database: GatewayDatabase) {
   const ingest = directClientOf(routes, UsageIngestService);
   return {
     ledger: directClientOf(routes, UsageLedgerService),
-    record: (...events: UsageRecorded[]) => ingest.record({ events }),
+    record: (...requests: RequestRecorded[]) => ingest.record({ requests }),
   };
 }
 
@@ -140,13 +145,13 @@ async function bury(database: GatewayDatabase, ...payloads: readonly Uint8Array[
   for (const payload of payloads) await ledger.addDeadLetter(toDeadLetter(payload, 'an earlier release', 1_000));
 }
 
-function bytesOf(event: UsageRecorded): Uint8Array {
-  return toBinary(UsageRecordedSchema, event);
+function bytesOf(event: RequestRecorded): Uint8Array {
+  return toBinary(RequestRecordedSchema, event);
 }
 
-function bytesOfSeveral(...events: readonly UsageRecorded[]): Uint8Array {
-  const [message] = toUsageMessages({ events, logs: [] });
-  if (message === undefined) throw new Error('no events, no message');
+function bytesOfSeveral(...requests: readonly RequestRecorded[]): Uint8Array {
+  const [message] = toUsageMessages(requests);
+  if (message === undefined) throw new Error('no requests, no message');
   return message.data;
 }
 

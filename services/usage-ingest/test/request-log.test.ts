@@ -2,38 +2,43 @@ import { randomUUID } from 'node:crypto';
 import { create, fromBinary, type MessageInitShape } from '@bufbuild/protobuf';
 import { eventDaysOf, type GatewayDatabase } from '@gateway/database';
 import { testDatabases } from '@gateway/database/testing';
-import { RequestEnding, type RequestLogged, RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
+import {
+  RequestEnding,
+  type RequestRecorded,
+  RequestRecordedSchema,
+} from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { UsageIngestService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { directClientOf } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { describe, expect, it } from 'vitest';
 import { createUsageIngestService } from '../src/service.ts';
-import { ledgerTotals, usageEvent } from './usage-fixtures.ts';
+import { ledgerTotals, usedRequest } from './usage-fixtures.ts';
 
 /** Just before midnight in Amsterdam. */
 const yesterdayMs = Date.parse('2026-11-20T22:59:59Z');
 const todayMs = yesterdayMs + 1_000;
 
 describe.each(testDatabases)('the request log in $name', ({ open }) => {
-  it('keeps each entry once, on the day of its request, beside the usage that comes with it', async () => {
+  it('keeps each request with a log part once, on the day of its request, beside its usage', async () => {
     await using opened = await open();
-    const events = [usageEvent(), usageEvent()];
+    const used = usedRequest();
     const logs = [
       entry(yesterdayMs, {
         endpoint: '/v1/messages',
         model: 'gateway/sterk',
         attempts: [
           { model: 'gpt-5.5', accountId: 'pool/a' },
-          { model: 'gpt-5.5', accountId: 'pool/b' },
+          { model: 'gpt-5.5', accountId: 'pool/b', usage: { inputTokens: 10, outputTokens: 5 } },
         ],
-        moved: true,
+        localDay: '2026-11-20',
+        admittedAtMs: yesterdayMs,
         status: 200,
         clientRequestId: 'run-17',
       }),
       entry(todayMs),
     ];
-    expect(await record(opened.database, { events, logs })).toMatchObject({ recorded: 2 });
-    expect(await record(opened.database, { events: [], logs: logs.toReversed() })).toMatchObject({ recorded: 0 });
+    expect(await record(opened.database, used, ...logs)).toMatchObject({ recorded: 2 });
+    expect(await record(opened.database, ...logs.toReversed(), used)).toMatchObject({ recorded: 0 });
     const rows = await opened.database.selectFrom('request_log').selectAll().orderBy('local_day').execute();
     expect(rows).toMatchObject([
       {
@@ -53,6 +58,15 @@ describe.each(testDatabases)('the request log in $name', ({ open }) => {
     expect((await ledgerTotals(opened.database)).events?.requests).toBe(2);
   });
 
+  it('keeps nothing of the trace of a request', async () => {
+    await using opened = await open();
+    const log = entry(todayMs);
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+    await record(opened.database, { ...log, traceparent });
+    const rows = await opened.database.selectFrom('request_log').select('entry_bytes').execute();
+    expect(rows.map(decoded)).toEqual([log]);
+  });
+
   it('keeps why a provider did not answer, of an entry that says it', async () => {
     await using opened = await open();
     const cause = 'connection refused by 127.0.0.1:9';
@@ -60,7 +74,7 @@ describe.each(testDatabases)('the request log in $name', ({ open }) => {
       entry(yesterdayMs, { attempts: [{ accountId: 'pool/a', cause }] }),
       entry(todayMs, { attempts: [{ accountId: 'pool/a' }] }),
     ];
-    await record(opened.database, { events: [], logs });
+    await record(opened.database, ...logs);
     const rows = await opened.database.selectFrom('request_log').select('entry_bytes').orderBy('local_day').execute();
     expect(rows.map((row) => decoded(row).attempts[0]?.cause)).toEqual([cause, '']);
   });
@@ -69,12 +83,12 @@ describe.each(testDatabases)('the request log in $name', ({ open }) => {
     await using opened = await open();
     const logs = [
       entry(todayMs, { model: 'a\0\ud800b' }),
-      create(RequestLoggedSchema, { requestId: 'no time' }),
+      create(RequestRecordedSchema, { requestId: 'no time' }),
       entry(todayMs, { requestId: '' }),
-      entry(-1),
+      usedRequest({ receivedAtMs: -1 }),
       entry(1, { model: 'first' }),
     ];
-    await record(opened.database, { events: [usageEvent()], logs });
+    await record(opened.database, ...logs);
     const stored = await opened.database.selectFrom('request_log').select('models').orderBy('local_day').execute();
     expect(stored).toEqual([{ models: '\nfirst\n' }, { models: '\na\ufffdb\n' }]);
     expect((await ledgerTotals(opened.database)).events?.requests).toBe(1);
@@ -82,22 +96,22 @@ describe.each(testDatabases)('the request log in $name', ({ open }) => {
 
   it('takes nothing of days that are no longer kept, and removes them apart from those of events', async () => {
     await using opened = await open();
-    const logs = [entry(yesterdayMs), entry(todayMs)];
-    await record(opened.database, { events: [usageEvent()], logs });
+    const logs = [usedRequest({ receivedAtMs: yesterdayMs }), entry(todayMs)];
+    await record(opened.database, ...logs);
     const days = eventDaysOf(opened.database, 'request_log');
     const { signal } = new AbortController();
     expect(await days.removeBefore('2026-11-21', signal)).toMatchObject({ days: 1 });
-    await record(opened.database, { events: [], logs: [...logs, entry(todayMs)] });
+    await record(opened.database, ...logs, entry(todayMs));
     const rows = await opened.database.selectFrom('request_log').select('local_day').execute();
     expect(rows).toEqual([{ local_day: '2026-11-21' }, { local_day: '2026-11-21' }]);
     expect((await ledgerTotals(opened.database)).events?.requests).toBe(1);
   });
 });
 
-type Fields = Exclude<MessageInitShape<typeof RequestLoggedSchema>, { readonly $typeName: string }>;
+type Fields = Exclude<MessageInitShape<typeof RequestRecordedSchema>, { readonly $typeName: string }>;
 
-function entry(receivedAtMs: number, fields: Fields = {}): RequestLogged {
-  return create(RequestLoggedSchema, {
+function entry(receivedAtMs: number, fields: Fields = {}): RequestRecorded {
+  return create(RequestRecordedSchema, {
     requestId: randomUUID(),
     tokenId: 't',
     receivedAtMs,
@@ -106,17 +120,14 @@ function entry(receivedAtMs: number, fields: Fields = {}): RequestLogged {
   });
 }
 
-function decoded(row: { readonly entry_bytes: Uint8Array | null }): RequestLogged {
-  return fromBinary(RequestLoggedSchema, row.entry_bytes ?? new Uint8Array());
+function decoded(row: { readonly entry_bytes: Uint8Array | null }): RequestRecorded {
+  return fromBinary(RequestRecordedSchema, row.entry_bytes ?? new Uint8Array());
 }
 
 /** Records through a process that then stops. */
-async function record(
-  database: GatewayDatabase,
-  request: { readonly events: ReturnType<typeof usageEvent>[]; readonly logs: RequestLogged[] },
-) {
+async function record(database: GatewayDatabase, ...requests: RequestRecorded[]) {
   const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
   const config = { batchEvents: 50, retentionDays: 90, logRetentionDays: 7 };
   await using service = createUsageIngestService(config, { database }, runtime);
-  return await directClientOf(service.routes, UsageIngestService).record(request);
+  return await directClientOf(service.routes, UsageIngestService).record({ requests });
 }

@@ -9,7 +9,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { createIngestMetrics } from '../src/metrics.ts';
 import { tendDaysOnce } from '../src/retention/tend-days.ts';
 import { createUsageIngestService } from '../src/service.ts';
-import { usageEvent } from './usage-fixtures.ts';
+import { usedRequest } from './usage-fixtures.ts';
 
 const nowMs = Date.parse('2026-11-20T10:00:00Z');
 const { signal } = new AbortController();
@@ -18,7 +18,7 @@ describe.each(testDatabases)('retention in $name', ({ open }) => {
   it('keeps the events of today and of the days before it, and the sums of all days', async () => {
     await using world = await openWorld(await open(), 31);
     const days = ['2026-08-01', '2026-10-19', '2026-10-20', '2026-11-20'];
-    await world.record(...days.map((localDay) => usageEvent({ localDay })));
+    await world.record(...days.map((localDay) => usedRequest({ localDay })));
     await world.tend();
     expect(await eventDays(world.database)).toEqual(['2026-10-20', '2026-11-20']);
     expect(await dailyDays(world.database)).toEqual(days);
@@ -27,15 +27,15 @@ describe.each(testDatabases)('retention in $name', ({ open }) => {
 
   it('keeps everything when the setting says so', async () => {
     await using world = await openWorld(await open(), 0);
-    await world.record(usageEvent({ localDay: '2001-01-01' }));
+    await world.record(usedRequest({ localDay: '2001-01-01' }));
     await world.tend();
     expect(await eventDays(world.database)).toEqual(['2001-01-01']);
-    expect(await world.record(usageEvent({ localDay: '2001-01-02' }))).toBe(1);
+    expect(await world.record(usedRequest({ localDay: '2001-01-02' }))).toBe(1);
   });
 
   it('removes a further day when midnight has passed', async () => {
     await using world = await openWorld(await open(), 31);
-    await world.record(usageEvent({ localDay: '2026-10-20' }));
+    await world.record(usedRequest({ localDay: '2026-10-20' }));
     await world.tend();
     world.time.setMs(Date.parse('2026-11-20T23:30:00Z'));
     await world.tend();
@@ -44,8 +44,8 @@ describe.each(testDatabases)('retention in $name', ({ open }) => {
 
   it('never counts a repetition anew whose event is gone: it is put aside, with the reason', async () => {
     await using world = await openWorld(await open(), 31);
-    const old = usageEvent({ localDay: '2026-10-01' });
-    const fresh = usageEvent();
+    const old = usedRequest({ localDay: '2026-10-01' });
+    const fresh = usedRequest();
     await world.record(old);
     await world.tend();
     expect(await world.record(old, fresh)).toBe(1);
@@ -62,18 +62,20 @@ describe.each(testDatabases)('retention in $name', ({ open }) => {
 
   it('does not take removed days back when the setting is raised', async () => {
     await using world = await openWorld(await open(), 31);
-    await world.record(usageEvent({ localDay: '2026-10-01' }));
+    await world.record(usedRequest({ localDay: '2026-10-01' }));
     await world.tend();
     await using longer = await openWorld({ database: world.database, async [Symbol.asyncDispose]() {} }, 365);
     await longer.tend();
-    expect(await longer.record(usageEvent({ localDay: '2026-10-01' }))).toBe(0);
-    expect(await longer.record(usageEvent({ localDay: '2026-10-20' }))).toBe(1);
+    expect(await longer.record(usedRequest({ localDay: '2026-10-01' }))).toBe(0);
+    expect(await longer.record(usedRequest({ localDay: '2026-10-20' }))).toBe(1);
   });
 
   it('takes events that come late, and those of a clock that is ahead', async () => {
     await using world = await openWorld(await open(), 90);
     await world.tend();
-    expect(await world.record(usageEvent({ localDay: '2026-09-01' }), usageEvent({ localDay: '2027-02-01' }))).toBe(2);
+    expect(await world.record(usedRequest({ localDay: '2026-09-01' }), usedRequest({ localDay: '2027-02-01' }))).toBe(
+      2,
+    );
     expect(await eventDays(world.database)).toEqual(['2026-09-01', '2027-02-01']);
   });
 });
@@ -98,7 +100,7 @@ describe('an ingest on Postgres', () => {
     const shared = { database: opened.database, async [Symbol.asyncDispose]() {} };
     const replicas = await Promise.all(Array.from({ length: 4 }, () => openWorld(shared, 31)));
     const events = Array.from({ length: 300 }, (_, index) =>
-      usageEvent({ localDay: `2026-${10 + (index % 2)}-${10 + (index % 20)}` }),
+      usedRequest({ localDay: `2026-${10 + (index % 2)}-${10 + (index % 20)}` }),
     );
     await Promise.all(
       replicas.map(async (replica, offset) => {
@@ -151,7 +153,7 @@ async function openWorld(opened: AsyncDisposable & { readonly database: GatewayD
   return {
     database,
     time,
-    record: async (...list: ReturnType<typeof usageEvent>[]) => (await client.record({ events: list })).recorded,
+    record: async (...list: ReturnType<typeof usedRequest>[]) => (await client.record({ requests: list })).recorded,
     tend: () => tendDaysOnce({ days, metrics, logger: runtime.logger, retentionDays, signal }),
     async metric(name: string, result?: string) {
       const { values = [] } = (await runtime.metrics.registry.getSingleMetric(name)?.get()) ?? {};

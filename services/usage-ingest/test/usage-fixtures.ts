@@ -1,26 +1,49 @@
 import { randomUUID } from 'node:crypto';
-import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import { create, type DescMessage, type MessageInitShape } from '@bufbuild/protobuf';
 import type { GatewayDatabase } from '@gateway/database';
-import { LedgerOutcome, type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { UsageSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import {
+  type RecordedAttempt,
+  RecordedAttemptSchema,
+  RequestEnding,
+  type RequestRecorded,
+  RequestRecordedSchema,
+} from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { sql } from 'kysely';
 
-/** A completed request of 10 input and 5 output tokens by default. */
-export function usageEvent(fields: MessageInitShape<typeof UsageRecordedSchema> = {}): UsageRecorded {
-  return create(UsageRecordedSchema, {
-    requestId: randomUUID(),
-    tokenId: 'token',
-    admittedAtMs: Date.parse('2026-11-20T10:00:00Z'),
-    localDay: '2026-11-20',
-    endpoint: '/v1/responses',
-    provider: 'provider_a',
-    model: 'gpt-5.5',
-    inputTokens: 10,
-    cachedTokens: 4,
-    outputTokens: 5,
-    outcome: LedgerOutcome.COMPLETED,
-    accountId: 'pool/a',
-    ...fields,
-  });
+type Fields<S extends DescMessage> = Exclude<MessageInitShape<S>, { readonly $typeName: string }>;
+
+/** What is known of a request, of its attempt and of what this used. */
+export type UsedRequest = Omit<Fields<typeof RequestRecordedSchema>, 'attempts'> &
+  Omit<Fields<typeof RecordedAttemptSchema>, 'usage'> &
+  Fields<typeof UsageSchema>;
+
+/** A completed request with one attempt of 10 input and 5 output tokens by default. */
+export function usedRequest(fields: UsedRequest = {}): RequestRecorded {
+  const known = { ...defaults, requestId: randomUUID(), ...fields };
+  const fieldsOf = (schema: DescMessage) =>
+    Object.fromEntries(Object.entries(known).filter(([name]) => schema.field[name] !== undefined));
+  const attempt = { ...fieldsOf(RecordedAttemptSchema), usage: fieldsOf(UsageSchema) };
+  return create(RequestRecordedSchema, { ...fieldsOf(RequestRecordedSchema), attempts: [attempt] });
+}
+
+const defaults: UsedRequest = {
+  tokenId: 'token',
+  admittedAtMs: Date.parse('2026-11-20T10:00:00Z'),
+  localDay: '2026-11-20',
+  endpoint: '/v1/responses',
+  provider: 'provider_a',
+  model: 'gpt-5.5',
+  inputTokens: 10,
+  cachedTokens: 4,
+  outputTokens: 5,
+  ending: RequestEnding.COMPLETED,
+  accountId: 'pool/a',
+};
+
+/** A request that gave up these attempts before its own. */
+export function afterGivingUp(request: RequestRecorded, ...givenUp: readonly RequestRecorded[]): RequestRecorded {
+  return { ...request, attempts: [...givenUp, request].flatMap(({ attempts }) => attempts) };
 }
 
 export interface Totals {
@@ -59,19 +82,23 @@ export async function ledgerTotals(database: GatewayDatabase) {
   return { events: events.rows[0], daily: daily.rows[0], byAccount: Object.fromEntries(accounts) };
 }
 
-/** What the ledger must contain after events arrived, in any order and any number of times. */
-export function expectedTotals(events: readonly UsageRecorded[]) {
-  const unique = [...new Map(events.toReversed().map((event) => [event.requestId, event])).values()];
-  const known = unique.filter(({ accountId }) => accountId !== '');
+/**
+ * What the ledger must contain after requests of one attempt arrived, in any order and any number
+ * of times.
+ */
+export function expectedTotals(requests: readonly RequestRecorded[]) {
+  const unique = new Map(requests.toReversed().map(({ requestId, attempts }) => [requestId, attempts]));
+  const attempts = [...unique.values()].flat();
+  const known = attempts.filter(({ accountId }) => accountId !== '');
   const accounts = [...Map.groupBy(known, ({ accountId }) => accountId)];
   const byAccount = Object.fromEntries(accounts.map(([account, ofAccount]) => [account, totalsOf(ofAccount)]));
-  return { events: totalsOf(unique), daily: totalsOf(unique), byAccount };
+  return { events: totalsOf(attempts), daily: totalsOf(attempts), byAccount };
 }
 
-function totalsOf(events: readonly UsageRecorded[]): Totals {
+function totalsOf(attempts: readonly RecordedAttempt[]): Totals {
   return {
-    requests: events.length,
-    input: events.reduce((sum, { inputTokens }) => sum + Number(inputTokens), 0),
-    output: events.reduce((sum, { outputTokens }) => sum + Number(outputTokens), 0),
+    requests: attempts.length,
+    input: attempts.reduce((sum, { usage }) => sum + (usage?.inputTokens ?? 0), 0),
+    output: attempts.reduce((sum, { usage }) => sum + (usage?.outputTokens ?? 0), 0),
   };
 }

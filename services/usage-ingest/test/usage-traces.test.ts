@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openTestSqlite } from '@gateway/database/testing';
-import type { UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import type { RequestRecorded } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { createLogger, Metrics, startTracing } from '@gateway/telemetry';
 import { OtlpReceiver } from '@gateway/telemetry/testing';
 import { testBackends } from '@gateway/testkit';
@@ -15,15 +15,15 @@ import { openUsageConsumer, tendStream } from '../src/consumer/stream-keeper.ts'
 import { createIngestMetrics } from '../src/metrics.ts';
 import { LedgerWriter } from '../src/recording/ledger-writer.ts';
 import { UsageLedger } from '../src/store/usage-ledger.ts';
-import { usageEvent } from './usage-fixtures.ts';
+import { usedRequest } from './usage-fixtures.ts';
 
 const logger = createLogger('test', 'silent');
 
 describe('the traces of requests on their way into the ledger', () => {
   it('have the batch, which is linked with each, and the row of each', async () => {
     await using world = await openWorld();
-    const [first, second] = [usageEvent({ traceparent: traceparent() }), usageEvent({ traceparent: traceparent() })];
-    await world.publish(first, usageEvent(), second);
+    const [first, second] = [usedRequest({ traceparent: traceparent() }), usedRequest({ traceparent: traceparent() })];
+    await world.publish(first, usedRequest(), second);
     world.consume();
     const spans = await world.receiver.until((all) => all.length >= 4);
     const published = spans.find(({ name }) => name.startsWith('publish '));
@@ -42,9 +42,9 @@ describe('the traces of requests on their way into the ledger', () => {
 
   it('have the batch also when it comes beside the stream', async () => {
     await using world = await openWorld();
-    const event = usageEvent({ traceparent: traceparent() });
+    const event = usedRequest({ traceparent: traceparent() });
     world.consume();
-    const [message] = toUsageMessages({ events: [event], logs: [] });
+    const [message] = toUsageMessages([event]);
     const sent = headers();
     sent.set('traceparent', event.traceparent.replace(/-[0-9a-f]{16}-/, '-00f067aa0ba902b7-'));
     const ask = () =>
@@ -69,11 +69,11 @@ describe('delays on the way into the ledger', () => {
       return { waiting, atHand, lagSeconds: await world.valueOf('gateway_ledger_lag_seconds') };
     };
     expect(await seen()).toEqual({ waiting: 0, atHand: 0, lagSeconds: 0 });
-    await world.publish(usageEvent());
+    await world.publish(usedRequest());
     const first = await reader.next();
     await sleep(300);
-    await world.publish(usageEvent());
-    await world.publish(usageEvent());
+    await world.publish(usedRequest());
+    await world.publish(usedRequest());
     const before = await seen();
     expect(before).toMatchObject({ waiting: 2, atHand: 1 });
     expect(before.lagSeconds).toBeGreaterThanOrEqual(0.3);
@@ -96,7 +96,7 @@ describe('delays on the way into the ledger', () => {
         return world.recorder.record(...batch);
       },
     });
-    await world.publish(usageEvent());
+    await world.publish(usedRequest());
     const count = (metric: string, operation: string, error = '') => {
       const labels = `messaging_system="nats",messaging_operation_name="${operation}",error_type="${error}"`;
       return world.valueOf(`${metric}_count{${labels},messaging_destination_name="${world.names.stream}"}`);
@@ -149,7 +149,7 @@ async function openWorld() {
       opened.use(consumer);
       consumer.start(sink);
     },
-    publish: (...events: readonly UsageRecorded[]) => publisher.publish({ events, logs: [] }),
+    publish: (...requests: readonly RequestRecorded[]) => publisher.publish(requests),
     /** The value on a line of the metrics; 0 when the line is missing. */
     async valueOf(line: string): Promise<number> {
       const lines = (await metrics.exposition()).split('\n');
@@ -165,7 +165,7 @@ function traceparent(): string {
 }
 
 /** The trace of an event, and the span that it names. */
-function spanOf<K extends string>({ traceparent }: UsageRecorded, spanKey: K) {
+function spanOf<K extends string>({ traceparent }: RequestRecorded, spanKey: K) {
   const [, traceId, spanId] = traceparent.split('-');
   return { traceId, [spanKey]: spanId };
 }

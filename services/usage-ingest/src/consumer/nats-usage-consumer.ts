@@ -1,3 +1,4 @@
+import type { RequestRecorded } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { monotonicMs, sleep, startInterval, timeoutSignal } from '@gateway/time';
 import {
   connectNats,
@@ -7,7 +8,6 @@ import {
   type NatsWatchers,
   orAborted,
   StreamTelemetry,
-  type UsageBatch,
   type UsageStreamNames,
   type UsageStreamSettings,
   usageStreamNames,
@@ -135,7 +135,7 @@ export class NatsUsageConsumer implements AsyncDisposable {
   async #storeDirect(message: Msg, sink: UsageSink): Promise<void> {
     try {
       const batch = fromUsageMessage(message.data);
-      await this.#telemetry.process(batch, sentIn([message]), () => sink.record(batch.events, batch.logs));
+      await this.#telemetry.process(batch, sentIn([message]), () => sink.record(batch));
       message.respond();
     } catch (thrown) {
       this.#metrics.batchFailures.inc();
@@ -184,8 +184,8 @@ export class NatsUsageConsumer implements AsyncDisposable {
     const { logger } = this.#options;
     const store = async (messages: readonly Uint8Array[]) => {
       // A message that can't be parsed becomes a dead letter when the consumer delivers it.
-      const together = batchOf(messages.map(read));
-      await this.#telemetry.process(together, [], () => sink.record(together.events, together.logs));
+      const together = messages.flatMap((message) => read(message) ?? []);
+      await this.#telemetry.process(together, [], () => sink.record(together));
     };
     try {
       const messages = await orAborted(ahead.readOn(store), this.#stopping.signal);
@@ -232,7 +232,7 @@ export class NatsUsageConsumer implements AsyncDisposable {
       const message = next.value;
       const content = read(message.data);
       batch.push({ message, content });
-      rows += (content?.events.length ?? 0) + (content?.logs.length ?? 0);
+      rows += content?.length ?? 0;
       // The message being read counts as pending.
       if (messages.getPending() > 1 && rows < this.#options.batchEvents) continue;
       yield batch;
@@ -243,14 +243,14 @@ export class NatsUsageConsumer implements AsyncDisposable {
   }
 
   async #store(batch: readonly ReceivedMessage[], sink: UsageSink): Promise<boolean> {
-    const together = batchOf(batch.map(({ content }) => content));
+    const together = batch.flatMap(({ content = [] }) => content);
     const parents = sentIn(batch.map(({ message }) => message));
     using _progress = startInterval(() => {
       for (const { message } of batch) message.working();
     }, progressMs);
     try {
       await this.#telemetry.process(together, parents, async () => {
-        await sink.record(together.events, together.logs);
+        await sink.record(together);
         for (const { message, content } of batch) {
           if (content === undefined) await sink.bury(message.data, notAMessage);
         }
@@ -273,7 +273,7 @@ const notAMessage = 'the message is not a gateway.usage.v1.RecordRequest';
 interface ReceivedMessage {
   readonly message: JsMsg;
   /** Undefined: the bytes can't be parsed. */
-  readonly content: UsageBatch | undefined;
+  readonly content: readonly RequestRecorded[] | undefined;
 }
 
 /** The spans that published the messages, if sampled. */
@@ -281,18 +281,12 @@ function sentIn(messages: readonly { readonly headers?: Msg['headers'] }[]): rea
   return messages.flatMap((message) => message.headers?.get('traceparent') || []);
 }
 
-function read(data: Uint8Array): UsageBatch | undefined {
+function read(data: Uint8Array): readonly RequestRecorded[] | undefined {
   try {
     return fromUsageMessage(data);
   } catch {
     return undefined;
   }
-}
-
-/** The content of all messages that can be parsed. */
-function batchOf(contents: readonly (UsageBatch | undefined)[]): UsageBatch {
-  const known = contents.filter((content) => content !== undefined);
-  return { events: known.flatMap(({ events }) => events), logs: known.flatMap(({ logs }) => logs) };
 }
 
 /**

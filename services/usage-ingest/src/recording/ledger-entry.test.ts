@@ -1,11 +1,16 @@
 import { create, fromBinary } from '@bufbuild/protobuf';
 import { UsagePartSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
-import { LedgerOutcome, type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import {
+  RecordedAttemptSchema,
+  RequestEnding,
+  RequestRecordedSchema,
+} from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readEvent } from './ledger-entry.ts';
+import { type UsedRequest, usedRequest } from '../../test/usage-fixtures.ts';
+import { type LedgerEntry, readRecord } from './ledger-entry.ts';
 
-const complete = create(UsageRecordedSchema, {
+const complete: UsedRequest = {
   requestId: 'r1',
   tokenId: 't1',
   admittedAtMs: 1_700_000_000_123,
@@ -18,20 +23,18 @@ const complete = create(UsageRecordedSchema, {
   outputTokens: 7,
   reasoningTokens: 2,
   estimated: true,
-  outcome: LedgerOutcome.ABORTED,
+  ending: RequestEnding.ABORTED,
   accountId: 'messages/team-a',
   groupId: 'g1',
   cacheWrite5mTokens: 3,
   cacheWrite1hTokens: 1,
   costMicros: 1_250_000,
-});
+};
 
-/** Field 13 with the value 99. */
-const { outcome: laterOutcome } = fromBinary(UsageRecordedSchema, Uint8Array.of(13 << 3, 99));
+/** Field 8 with the value 99. */
+const { ending: laterEnding } = fromBinary(RequestRecordedSchema, Uint8Array.of(8 << 3, 99));
 
-const read = (changes: Partial<UsageRecorded>) => readEvent({ ...complete, ...changes });
-
-describe('an event', () => {
+describe('a request with one attempt', () => {
   it('becomes a ledger entry with everything it says', () => {
     expect(read({})).toEqual({
       request_id: 'r1',
@@ -58,11 +61,11 @@ describe('an event', () => {
     });
   });
 
-  it('may cost nothing or a thousand million, and may have no cost: an older edge records none, or the model had no price', () => {
+  it('may cost nothing or a thousand million, and may have no cost: the model had no price', () => {
     expect(read({ costMicros: 0 })).toMatchObject({ cost_micros: 0 });
     expect(read({ costMicros: 2 ** 50 })).toMatchObject({ cost_micros: 2 ** 50 });
     const { costMicros: _, ...unpriced } = complete;
-    expect(readEvent(create(UsageRecordedSchema, unpriced))).toMatchObject({ cost_micros: null });
+    expect(readRecord(usedRequest(unpriced))).toMatchObject([{ cost_micros: null }]);
   });
 
   it('has the parts that were priced by themselves, and what of them had no price', () => {
@@ -110,7 +113,7 @@ describe('an event', () => {
   });
 
   it('needs no provider: none may have answered', () => {
-    expect(read({ provider: '', model: '', outcome: LedgerOutcome.LOST })).toBeTypeOf('object');
+    expect(read({ provider: '', model: '', ending: RequestEnding.UNSPECIFIED })).toBeTypeOf('object');
   });
 
   it('may have texts of 512 characters, and be admitted at the first instant of 1970', () => {
@@ -121,14 +124,14 @@ describe('an event', () => {
   });
 
   it.each([
-    [LedgerOutcome.COMPLETED, 'completed'],
-    [LedgerOutcome.ABORTED, 'aborted'],
-    [LedgerOutcome.FAILED, 'failed'],
-    [LedgerOutcome.LOST, 'lost'],
-    [LedgerOutcome.GIVEN_UP, 'given_up'],
-  ])('with outcome %i is stored as %s, with counts that are estimated or not', (outcome, stored) => {
-    expect(read({ outcome })).toMatchObject({ outcome: stored, estimated: 1 });
-    expect(read({ outcome, estimated: false })).toMatchObject({ outcome: stored, estimated: 0 });
+    [RequestEnding.COMPLETED, 'completed'],
+    [RequestEnding.ABORTED, 'aborted'],
+    [RequestEnding.FAILED, 'failed'],
+    [RequestEnding.REFUSED, 'failed'],
+    [RequestEnding.UNSPECIFIED, 'lost'],
+  ])('with ending %i is stored as %s, with counts that are estimated or not', (ending, stored) => {
+    expect(read({ ending })).toMatchObject({ outcome: stored, estimated: 1 });
+    expect(read({ ending, estimated: false })).toMatchObject({ outcome: stored, estimated: 0 });
   });
 
   it.each([
@@ -137,8 +140,7 @@ describe('an event', () => {
     ['no moment', { admittedAtMs: 0 }, 'admittedAtMs is not a time'],
     ['a moment before 1970', { admittedAtMs: -1 }, 'admittedAtMs is not a time'],
     ['a moment beyond all counting', { admittedAtMs: 2 ** 62 }, 'admittedAtMs is not a time'],
-    ['no outcome', { outcome: LedgerOutcome.UNSPECIFIED }, 'outcome is unknown'],
-    ['an outcome of a later release', { outcome: laterOutcome }, 'outcome is unknown'],
+    ['an ending of a later release', { ending: laterEnding }, 'ending is unknown'],
     ['a day that does not exist', { localDay: '2026-02-30' }, 'localDay is not a day'],
     ['a day in another form', { localDay: '20-11-2026' }, 'localDay is not a day'],
     ['a negative count', { outputTokens: -1 }, 'outputTokens is not a number of tokens'],
@@ -173,3 +175,71 @@ describe('an event', () => {
     expect(read(changes)).toBe(reason);
   });
 });
+
+describe('a request with several attempts', () => {
+  const own = usedRequest(complete);
+  const unused = create(RecordedAttemptSchema, { accountId: 'messages/unused' });
+
+  it('has an entry of its last attempt, and others of those with usage that it gave up', () => {
+    const givenUp = { accountId: 'pool/b', provider: 'provider_a', model: 'gpt-5.5', estimated: false, costMicros: 3 };
+    const { attempts } = usedRequest(givenUp);
+    const record = { ...own, attempts: [unused, ...attempts, ...own.attempts] };
+    expect(readRecord(record)).toMatchObject([
+      {
+        ...{ request_id: 'r1/2', outcome: 'given_up', account_id: 'pool/b', model: 'gpt-5.5', provider: 'provider_a' },
+        ...{ token_id: 't1', local_day: '2026-11-20', group_id: 'g1', estimated: 0, cost_micros: 3, input_tokens: 10 },
+      },
+      read({}),
+    ]);
+  });
+
+  it('has no entry of its own if its last attempt used nothing, and none at all if no attempt did', () => {
+    expect(readRecord({ ...own, attempts: [...own.attempts, unused] })).toMatchObject([
+      { request_id: 'r1/1', outcome: 'given_up', input_tokens: 10 },
+    ]);
+    for (const attempts of [[], [unused], [unused, unused]]) {
+      expect(readRecord({ ...own, attempts })).toEqual([]);
+      expect(readRecord({ ...own, attempts, tokenId: '', localDay: '', admittedAtMs: 0 })).toEqual([]);
+    }
+  });
+
+  it('has one entry for each attempt with usage, named after its place', () => {
+    fc.assert(
+      fc.property(fc.array(fc.option(fc.nat(1_000), { nil: undefined }), { minLength: 1 }), (used) => {
+        const attempts = used.map((inputTokens) =>
+          create(RecordedAttemptSchema, inputTokens === undefined ? {} : { usage: { inputTokens } }),
+        );
+        const entries = new Map(entriesOf(readRecord({ ...own, attempts })).map((entry) => [entry.request_id, entry]));
+        const names = used.map((_, n) => (n === used.length - 1 ? 'r1' : `r1/${n + 1}`));
+        expect(names.map((name) => entries.get(name)?.input_tokens)).toEqual(used);
+        expect(entries.size).toBe(used.filter((tokens) => tokens !== undefined).length);
+        for (const [name, { outcome }] of entries) expect(outcome).toBe(name === 'r1' ? 'aborted' : 'given_up');
+      }),
+    );
+  });
+
+  it('is not recorded at all, and says why, if one of its attempts cannot be', () => {
+    const { attempts } = usedRequest({ model: 'a\0b' });
+    const reason = 'model is a text that cannot be stored';
+    expect(readRecord({ ...own, attempts: [...attempts, ...own.attempts] })).toBe(reason);
+    expect(readRecord({ ...own, attempts: [...own.attempts, ...attempts] })).toBe(reason);
+  });
+
+  it('has at most two hundred', () => {
+    const many = Array.from({ length: 199 }, () => unused);
+    expect(readRecord({ ...own, attempts: [...many, ...own.attempts] })).toEqual([read({})]);
+    expect(readRecord({ ...own, attempts: [unused, ...many, ...own.attempts] })).toBe('attempts are too many');
+  });
+});
+
+/** The only entry of the complete request with these changes, or why it can't be recorded. */
+function read(changes: UsedRequest): LedgerEntry | string {
+  const entries = readRecord(usedRequest({ ...complete, ...changes }));
+  if (typeof entries === 'string') return entries;
+  expect(entries).toHaveLength(1);
+  return entries[0] ?? expect.fail('no entry');
+}
+
+function entriesOf(entries: readonly LedgerEntry[] | string): readonly LedgerEntry[] {
+  return typeof entries === 'string' ? expect.fail(entries) : entries;
+}

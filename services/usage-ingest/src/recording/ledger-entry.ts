@@ -1,9 +1,19 @@
-import { toJson } from '@bufbuild/protobuf';
+import { create, toJson } from '@bufbuild/protobuf';
 import { plusSums, type StoredOutcome, summedColumns, type UsageEventsTable, type UsageSums } from '@gateway/database';
 import { unpricedIn } from '@gateway/prices';
-import { type UsagePart, UsagePartSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
-import { LedgerOutcome, type UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import {
+  type Usage,
+  type UsagePart,
+  UsagePartSchema,
+  UsageSchema,
+} from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import {
+  type RecordedAttempt,
+  RequestEnding,
+  type RequestRecorded,
+} from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { isLocalDay } from '@gateway/time';
+import { entryIdOf } from '@gateway/usage-stream/usage-message';
 import type { Selectable } from 'kysely';
 
 /** One request in the ledger. */
@@ -27,39 +37,51 @@ export interface RecordedBatch {
 }
 
 /**
- * Converts an event to a ledger entry that every database accepts; otherwise returns why it can't
- * be one.
+ * Converts a request to entries that every database accepts, one for each attempt with usage;
+ * otherwise returns why it can't be recorded.
  */
-export function readEvent(event: UsageRecorded): LedgerEntry | string {
-  const outcome = outcomes[event.outcome];
-  const problem = problemOf(event) ?? problemOfParts(event.parts);
+export function readRecord(record: RequestRecorded): readonly LedgerEntry[] | string {
+  const { attempts } = record;
+  const used = attempts.filter(({ usage }) => usage !== undefined);
+  if (used.length === 0) return [];
+  const problem = problemOf(record) ?? problemOfAttempts(attempts);
   if (problem !== undefined) return problem;
-  if (outcome === undefined) return 'outcome is unknown';
-  const unpriced = unpricedIn(event.parts);
+  const outcome = outcomes[record.ending] ?? 'failed';
+  // The next attempt may have used another account and another model.
+  return used.map((attempt) => entryOf(record, attempt, attempt === attempts.at(-1) ? outcome : 'given_up'));
+}
+
+function entryOf(record: RequestRecorded, attempt: RecordedAttempt, outcome: StoredOutcome): LedgerEntry {
+  const { tokenId, groupId, admittedAtMs, localDay, endpoint } = record;
+  const { provider, model, accountId, usage = noUsage, costMicros } = attempt;
+  const { parts } = usage;
+  const unpriced = unpricedIn(parts);
   return {
-    request_id: event.requestId,
-    token_id: event.tokenId,
-    admitted_at_ms: event.admittedAtMs,
-    local_day: event.localDay,
-    endpoint: event.endpoint,
-    provider: event.provider,
-    model: event.model,
-    input_tokens: event.inputTokens,
-    cached_tokens: event.cachedTokens,
-    cache_write_5m_tokens: event.cacheWrite5mTokens,
-    cache_write_1h_tokens: event.cacheWrite1hTokens,
-    output_tokens: event.outputTokens,
-    reasoning_tokens: event.reasoningTokens,
-    estimated: event.estimated ? 1 : 0,
+    request_id: entryIdOf(record, attempt),
+    token_id: tokenId,
+    admitted_at_ms: admittedAtMs,
+    local_day: localDay,
+    endpoint,
+    provider,
+    model,
+    input_tokens: usage.inputTokens,
+    cached_tokens: usage.cachedTokens,
+    cache_write_5m_tokens: usage.cacheWrite5mTokens,
+    cache_write_1h_tokens: usage.cacheWrite1hTokens,
+    output_tokens: usage.outputTokens,
+    reasoning_tokens: usage.reasoningTokens,
+    estimated: usage.estimated ? 1 : 0,
     outcome,
-    account_id: event.accountId,
-    group_id: event.groupId,
-    cost_micros: event.costMicros ?? null,
-    parts: event.parts.length === 0 ? null : JSON.stringify(event.parts.map((part) => toJson(UsagePartSchema, part))),
+    account_id: accountId,
+    group_id: groupId,
+    cost_micros: costMicros ?? null,
+    parts: parts.length === 0 ? null : JSON.stringify(parts.map((part) => toJson(UsagePartSchema, part))),
     unpriced_tokens: unpriced.tokens,
     unpriced_calls: unpriced.calls,
   };
 }
+
+const noUsage = create(UsageSchema);
 
 /**
  * The increments that entries add to the daily sums. A request counts when its entry names a
@@ -114,25 +136,40 @@ function sumOfOne(entry: LedgerEntry): DailySum {
   };
 }
 
-const outcomes: Readonly<Record<LedgerOutcome, StoredOutcome | undefined>> = {
-  [LedgerOutcome.UNSPECIFIED]: undefined,
-  [LedgerOutcome.COMPLETED]: 'completed',
-  [LedgerOutcome.ABORTED]: 'aborted',
-  [LedgerOutcome.FAILED]: 'failed',
-  [LedgerOutcome.LOST]: 'lost',
-  [LedgerOutcome.GIVEN_UP]: 'given_up',
+/** Any other ending is a failure. */
+const outcomes: Readonly<Partial<Record<RequestEnding, StoredOutcome>>> = {
+  [RequestEnding.UNSPECIFIED]: 'lost',
+  [RequestEnding.COMPLETED]: 'completed',
+  [RequestEnding.ABORTED]: 'aborted',
 };
 
-function problemOf(event: UsageRecorded): string | undefined {
-  if (event.requestId === '') return 'request_id is empty';
-  if (event.tokenId === '') return 'token_id is empty';
-  const text = textFields.find((name) => !isStorableText(event[name]));
+function problemOf(record: RequestRecorded): string | undefined {
+  if (record.requestId === '') return 'request_id is empty';
+  if (record.tokenId === '') return 'token_id is empty';
+  const text = textFields.find((name) => !isStorableText(record[name]));
   if (text !== undefined) return `${text} is a text that cannot be stored`;
-  if (!isLocalDay(event.localDay)) return 'localDay is not a day';
-  if (!Number.isSafeInteger(event.admittedAtMs) || event.admittedAtMs <= 0) return 'admittedAtMs is not a time';
-  const count = countFields.find((name) => !isCount(event[name]));
+  if (!isLocalDay(record.localDay)) return 'localDay is not a day';
+  if (!Number.isSafeInteger(record.admittedAtMs) || record.admittedAtMs <= 0) return 'admittedAtMs is not a time';
+  return RequestEnding[record.ending] === undefined ? 'ending is unknown' : undefined;
+}
+
+function problemOfAttempts(attempts: readonly RecordedAttempt[]): string | undefined {
+  if (attempts.length > maxAttempts) return 'attempts are too many';
+  for (const { usage, costMicros, ...attempt } of attempts) {
+    if (usage === undefined) continue;
+    const text = attemptTextFields.find((name) => !isStorableText(attempt[name]));
+    if (text !== undefined) return `${text} is a text that cannot be stored`;
+    const problem = problemOfUsage(usage);
+    if (problem !== undefined) return problem;
+    if (!isCost(costMicros)) return 'costMicros is not a cost';
+  }
+  return undefined;
+}
+
+function problemOfUsage(usage: Usage): string | undefined {
+  const count = countFields.find((name) => !isCount(usage[name]));
   if (count !== undefined) return `${count} is not a number of tokens`;
-  return isCost(event.costMicros) ? undefined : 'costMicros is not a cost';
+  return problemOfParts(usage.parts);
 }
 
 function problemOfParts(parts: readonly UsagePart[]): string | undefined {
@@ -152,7 +189,8 @@ function problemOfParts(parts: readonly UsagePart[]): string | undefined {
     : 'parts have what is not a cost';
 }
 
-const textFields = ['requestId', 'tokenId', 'endpoint', 'provider', 'model', 'accountId', 'groupId'] as const;
+const textFields = ['requestId', 'tokenId', 'endpoint', 'groupId'] as const;
+const attemptTextFields = ['provider', 'model', 'accountId'] as const;
 const countFields = [
   'inputTokens',
   'cachedTokens',
@@ -165,6 +203,7 @@ const servedFields = ['serviceTier', 'speed', 'geography'] as const;
 const countsOfPart = countFields.filter((name) => name !== 'reasoningTokens');
 /** More than an edge sends. */
 const maxParts = 100;
+const maxAttempts = 200;
 const maxTextLength = 512;
 /** The highest token count that adapters accept, which is more than any request can use. */
 const maxTokens = 2 ** 40;

@@ -2,14 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { create, toBinary } from '@bufbuild/protobuf';
 import type { GatewayDatabase } from '@gateway/database';
 import { openTestSqlite } from '@gateway/database/testing';
-import { RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
-import { type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { type RequestRecorded, RequestRecordedSchema } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { createLogger, inSpan, Metrics, SpanKind, startTracing } from '@gateway/telemetry';
 import { OtlpReceiver } from '@gateway/telemetry/testing';
 import { ManualTime } from '@gateway/time/simulated';
 import { sql } from 'kysely';
 import { describe, expect, it, vi } from 'vitest';
-import { usageEvent } from '../../test/usage-fixtures.ts';
+import { usedRequest } from '../../test/usage-fixtures.ts';
 import { createIngestMetrics } from '../metrics.ts';
 import { UsageLedger } from '../store/usage-ledger.ts';
 import { LedgerWriter } from './ledger-writer.ts';
@@ -19,8 +18,8 @@ const nowMs = Date.parse('2026-11-20T10:00:30Z');
 describe('writing to the ledger', () => {
   it('stores events in transactions of limited size, in order, and the request log later', async () => {
     await using world = await openWorld();
-    const events = Array.from({ length: 7 }, (_, n) => usageEvent({ requestId: `r${n}` }));
-    expect(await world.writer.record(events, [logEntry('l1'), logEntry('l2')])).toBe(7);
+    const events = Array.from({ length: 7 }, (_, n) => usedRequest({ requestId: `r${n}` }));
+    expect(await world.writer.record([logEntry('l1'), ...events, logEntry('l2')])).toBe(7);
     expect(world.transactions()).toEqual([['r0', 'r1', 'r2'], ['r3', 'r4', 'r5'], ['r6']]);
     expect(await world.count('request_log')).toBe(0);
     expect(await world.writer.record(events.slice(0, 3))).toBe(0);
@@ -30,9 +29,9 @@ describe('writing to the ledger', () => {
 
   it('counts events as recorded, repeated or put aside', async () => {
     await using world = await openWorld();
-    const [first, second] = [usageEvent(), usageEvent()];
-    await world.writer.record([first, second, usageEvent({ localDay: 'tomorrow' })]);
-    await world.writer.record([second, usageEvent()]);
+    const [first, second] = [usedRequest(), usedRequest()];
+    await world.writer.record([first, second, usedRequest({ localDay: 'tomorrow' })]);
+    await world.writer.record([second, usedRequest()]);
     expect(await world.results()).toEqual({ recorded: 3, repeated: 1, dead_letter: 1 });
   });
 
@@ -61,8 +60,8 @@ describe('writing to the ledger', () => {
   it('puts an event of a day that is no longer kept aside, and counts it as neither new nor repeated', async () => {
     await using world = await openWorld();
     await world.ledger.days.removeBefore('2026-11-20', new AbortController().signal);
-    const old = usageEvent({ localDay: '2026-11-19' });
-    expect(await world.writer.record([old, usageEvent()])).toBe(1);
+    const old = usedRequest({ localDay: '2026-11-19' });
+    expect(await world.writer.record([old, usedRequest()])).toBe(1);
     expect(await world.results()).toEqual({ recorded: 1, repeated: 0, dead_letter: 1 });
     expect(await world.letters()).toMatchObject([
       {
@@ -75,8 +74,8 @@ describe('writing to the ledger', () => {
   it('puts the event aside that the database rejects, and stores the others and the log once', async () => {
     await using world = await openWorld();
     await world.refuse('refused');
-    const refused = usageEvent({ requestId: 'refused' });
-    expect(await world.writer.record([usageEvent(), refused, usageEvent()])).toBe(2);
+    const refused = usedRequest({ requestId: 'refused' });
+    expect(await world.writer.record([usedRequest(), refused, usedRequest()])).toBe(2);
     expect(await world.letters()).toMatchObject([{ reason: 'the database rejects it', payload: payloadOf(refused) }]);
     expect(await world.results()).toEqual({ recorded: 2, repeated: 0, dead_letter: 1 });
     expect(world.transactions().slice(1)).toHaveLength(3);
@@ -85,7 +84,7 @@ describe('writing to the ledger', () => {
   it('rejects when the database is away, so that the call is repeated, and puts nothing aside', async () => {
     await using world = await openWorld();
     await world.database.schema.alterTable('usage_daily').renameTo('elsewhere').execute();
-    await expect(world.writer.record([usageEvent()])).rejects.toThrow('usage_daily');
+    await expect(world.writer.record([usedRequest()])).rejects.toThrow('usage_daily');
     await world.database.schema.alterTable('elsewhere').renameTo('usage_daily').execute();
     expect(await world.letters()).toEqual([]);
     expect(await world.count('usage_events')).toBe(0);
@@ -96,9 +95,9 @@ describe('the trace of a request on its way into the ledger', () => {
   it('has the row also when it could not be stored at first, and says so', async () => {
     await using world = await openWorld();
     await using receiver = await world.trace();
-    const event = usageEvent({ traceparent: traceparent() });
+    const event = usedRequest({ traceparent: traceparent() });
     const process = () =>
-      inSpan('process', { kind: SpanKind.CONSUMER }, () => world.writer.record([event, usageEvent()]));
+      inSpan('process', { kind: SpanKind.CONSUMER }, () => world.writer.record([event, usedRequest()]));
     await world.database.schema.alterTable('usage_daily').renameTo('elsewhere').execute();
     await expect(process()).rejects.toThrow();
     await world.database.schema.alterTable('elsewhere').renameTo('usage_daily').execute();
@@ -114,7 +113,7 @@ describe('the trace of a request on its way into the ledger', () => {
   it('has no row where usage goes straight to the ledger: the edge waits for it', async () => {
     await using world = await openWorld();
     await using receiver = await world.trace();
-    expect(await world.writer.record([usageEvent({ traceparent: traceparent() })])).toBe(1);
+    expect(await world.writer.record([usedRequest({ traceparent: traceparent() })])).toBe(1);
     await inSpan('later', { kind: SpanKind.CONSUMER }, async () => undefined);
     const spans = await receiver.until((all) => all.length >= 1);
     expect(spans.map(({ name }) => name)).toEqual(['later']);
@@ -124,10 +123,10 @@ describe('the trace of a request on its way into the ledger', () => {
     using _ = new ManualTime(nowMs);
     await using world = await openWorld();
     await using _receiver = await world.trace();
-    const late = usageEvent({ endedAtMs: nowMs - 20_000, traceparent: traceparent() });
-    const prompt = usageEvent({ endedAtMs: nowMs - 200 });
-    await world.writer.record([late, prompt, late, usageEvent()]);
-    await world.writer.record([late, usageEvent({ endedAtMs: nowMs + 5_000 })]);
+    const late = usedRequest({ endedAtMs: nowMs - 20_000, traceparent: traceparent() });
+    const prompt = usedRequest({ endedAtMs: nowMs - 200 });
+    await world.writer.record([late, prompt, late, usedRequest()]);
+    await world.writer.record([late, usedRequest({ endedAtMs: nowMs + 5_000 })]);
     const text = await world.metrics.exposition('application/openmetrics-text; version=1.0.0; charset=utf-8');
     const bucket = (le: string) =>
       new RegExp(`gateway_usage_event_age_seconds_bucket\\{le="${le}"\\} (.*)`).exec(text)?.[1];
@@ -202,11 +201,11 @@ async function receiverOfTraces(metrics: Metrics) {
 }
 
 function logEntry(requestId: string) {
-  return create(RequestLoggedSchema, { requestId, tokenId: 't', receivedAtMs: nowMs });
+  return create(RequestRecordedSchema, { requestId, tokenId: 't', receivedAtMs: nowMs });
 }
 
-function payloadOf(event: UsageRecorded): string {
-  return Buffer.from(toBinary(UsageRecordedSchema, event)).toString('base64');
+function payloadOf(event: RequestRecorded): string {
+  return Buffer.from(toBinary(RequestRecordedSchema, event)).toString('base64');
 }
 
 /** The `traceparent` of a sampled trace. */
@@ -215,7 +214,7 @@ function traceparent(): string {
 }
 
 /** The trace of an event, and the span that it names. */
-function spanOf<K extends string>({ traceparent }: UsageRecorded, spanKey: K) {
+function spanOf<K extends string>({ traceparent }: RequestRecorded, spanKey: K) {
   const [, traceId, spanId] = traceparent.split('-');
   return { traceId, [spanKey]: spanId };
 }

@@ -1,13 +1,12 @@
 import { createHash } from 'node:crypto';
 import { toBinary } from '@bufbuild/protobuf';
 import { type DeadLettersTable, isRefusedData } from '@gateway/database';
-import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
-import { type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { type RequestRecorded, RequestRecordedSchema } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { activeSpan, failSpan, type Logger, type Span, startSpan } from '@gateway/telemetry';
 import { epochMs } from '@gateway/time';
 import type { IngestMetrics } from '../metrics.ts';
 import type { UsageLedger } from '../store/usage-ledger.ts';
-import { type LedgerEntry, type RecordedBatch, readEvent } from './ledger-entry.ts';
+import { type LedgerEntry, type RecordedBatch, readRecord } from './ledger-entry.ts';
 import { LogBatches } from './log-batches.ts';
 
 interface LedgerWriterParts {
@@ -37,24 +36,24 @@ export class LedgerWriter {
   }
 
   /**
-   * Stores events and returns how many were new. They are committed when it returns; entries of the
-   * request log are stored in later batches.
+   * Stores requests and returns how many entries were new. They are committed when it returns; the
+   * request log is stored in later batches.
    */
-  async record(events: readonly UsageRecorded[], logs: readonly RequestLogged[] = []): Promise<number> {
-    const spans = startSpans(events);
+  async record(requests: readonly RequestRecorded[]): Promise<number> {
+    const spans = startSpans(requests);
     try {
       const { batchEvents } = this.#parts;
       const readable: Readable[] = [];
-      for (const event of events) {
-        const entry = readEvent(event);
-        if (typeof entry === 'string') await this.#buryEvent(event, entry);
-        else readable.push({ event, entry });
+      for (const record of requests) {
+        const entries = readRecord(record);
+        if (typeof entries === 'string') await this.#buryRecord(record, entries);
+        else readable.push(...entries.map((entry) => ({ record, entry })));
       }
       let count = 0;
       for (let start = 0; start < readable.length; start += batchEvents) {
         count += await this.#add(readable.slice(start, start + batchEvents));
       }
-      await this.logs.add(logs);
+      await this.logs.add(requests.filter(({ receivedAtMs }) => receivedAtMs !== undefined));
       return count;
     } catch (thrown) {
       for (const span of spans) failSpan(span, thrown);
@@ -74,7 +73,7 @@ export class LedgerWriter {
   }
 
   /**
-   * Returns how many events were new. When the database rejects several because of their data, it
+   * Returns how many entries were new. When the database rejects several because of their data, it
    * finds the one that is at fault.
    */
   async #add(batch: readonly Readable[]): Promise<number> {
@@ -82,50 +81,50 @@ export class LedgerWriter {
     const entries = batch.map(({ entry }) => entry);
     try {
       const recorded = await ledger.add(entries);
-      for (const { event, entry } of batch) if (recorded.tooOld.has(entry)) await this.#buryEvent(event, tooOldReason);
+      for (const { record, entry } of batch)
+        if (recorded.tooOld.has(entry)) await this.#buryRecord(record, tooOldReason);
       this.#note(batch, recorded);
       return recorded.fresh.size;
     } catch (thrown) {
       if (!isRefusedData(thrown)) throw thrown;
       let count = 0;
       if (batch.length > 1) for (const each of batch) count += await this.#add([each]);
-      else for (const { event } of batch) await this.#buryEvent(event, refusedReason);
+      else for (const { record } of batch) await this.#buryRecord(record, refusedReason);
       return count;
     }
   }
 
   #note(batch: readonly Readable[], { fresh, tooOld }: RecordedBatch): void {
     const { metrics } = this.#parts;
-    for (const { event, entry } of batch) if (fresh.has(entry)) this.#observeAge(event);
+    for (const { record, entry } of batch) if (fresh.has(entry)) this.#observeAge(record);
     metrics.events.inc({ result: 'recorded' }, fresh.size);
     metrics.events.inc({ result: 'repeated' }, batch.length - fresh.size - tooOld.size);
   }
 
-  /** An older edge does not report when the request ended. */
-  #observeAge({ endedAtMs, traceparent }: UsageRecorded): void {
+  #observeAge({ endedAtMs, traceparent }: RequestRecorded): void {
     if (endedAtMs === undefined) return;
     const { metrics } = this.#parts;
     metrics.eventAges.observe({}, Math.max(0, epochMs() - endedAtMs) / 1_000, traceparent);
   }
 
-  async #buryEvent(event: UsageRecorded, reason: string): Promise<void> {
-    await this.bury(toBinary(UsageRecordedSchema, event), reason);
+  async #buryRecord(record: RequestRecorded, reason: string): Promise<void> {
+    await this.bury(toBinary(RequestRecordedSchema, record), reason);
   }
 }
 
-/** An event with its ledger entry. */
+/** An entry, and the request that it is of. */
 interface Readable {
-  readonly event: UsageRecorded;
+  readonly record: RequestRecorded;
   readonly entry: LedgerEntry;
 }
 
 /**
- * Starts a span for the row of each sampled request, where a batch of messages is processed. Events
+ * Starts a span for the row of each sampled request, where a batch of messages is processed. Those
  * that come directly from the edge need none: the edge's span `settle` waits for them.
  */
-function startSpans(events: readonly UsageRecorded[]): readonly Span[] {
+function startSpans(requests: readonly RequestRecorded[]): readonly Span[] {
   if (activeSpan() === undefined) return [];
-  const sampled = events.filter(({ traceparent }) => traceparent !== '');
+  const sampled = requests.filter(({ traceparent }) => traceparent !== '');
   return sampled.map(({ traceparent }) => startSpan('record', { traceparent }));
 }
 

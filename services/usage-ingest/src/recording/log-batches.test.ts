@@ -1,6 +1,6 @@
 import { create } from '@bufbuild/protobuf';
 import { openTestSqlite } from '@gateway/database/testing';
-import { type RequestLogged, RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
+import { type RequestRecorded, RequestRecordedSchema } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -90,7 +90,7 @@ function batchesOn() {
   const stored: number[] = [];
   const database = { isAway: false, until: Promise.resolve() };
   const ledger = {
-    addLogs: async (logs: readonly RequestLogged[]) => {
+    addLogs: async (logs: readonly RequestRecorded[]) => {
       if (database.isAway) throw new Error('away');
       await database.until;
       stored.push(logs.length);
@@ -100,7 +100,7 @@ function batchesOn() {
   return { batches: new LogBatches({ ledger, metrics: createIngestMetrics(new Metrics()), logger }), stored, database };
 }
 
-function entries(count: number): readonly RequestLogged[] {
+function entries(count: number): readonly RequestRecorded[] {
   const receivedAtMs = Date.parse('2026-11-20T10:00:00Z');
-  return Array.from({ length: count }, (_, n) => create(RequestLoggedSchema, { requestId: `r${n}`, receivedAtMs }));
+  return Array.from({ length: count }, (_, n) => create(RequestRecordedSchema, { requestId: `r${n}`, receivedAtMs }));
 }

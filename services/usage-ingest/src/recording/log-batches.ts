@@ -1,5 +1,5 @@
 import { isRefusedData } from '@gateway/database';
-import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
+import type { RequestRecorded } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import type { Logger } from '@gateway/telemetry';
 import { cancelTimer, startTimer, type Timer } from '@gateway/time';
 import type { IngestMetrics } from '../metrics.ts';
@@ -23,7 +23,7 @@ const mostWaiting = 2_500;
  */
 export class LogBatches implements AsyncDisposable {
   readonly #parts: LogBatchesParts;
-  #waiting: RequestLogged[] = [];
+  #waiting: RequestRecorded[] = [];
   #timer: Timer | undefined;
   #storing: Promise<void> | undefined;
   /** Why the last batch could not be stored. */
@@ -37,7 +37,7 @@ export class LogBatches implements AsyncDisposable {
    * Returns before the entries are stored. While the database fails or does not keep up, it waits
    * for the entries before these, and throws if they can't be stored: the sender then keeps these.
    */
-  async add(logs: readonly RequestLogged[]): Promise<void> {
+  async add(logs: readonly RequestRecorded[]): Promise<void> {
     if (logs.length === 0) return;
     if (this.#failure !== undefined || this.#waiting.length >= mostWaiting) await this.#store();
     if (this.#failure !== undefined) throw this.#failure;
@@ -82,7 +82,7 @@ export class LogBatches implements AsyncDisposable {
   }
 
   /** When the database rejects several because of their data, it finds those that are at fault. */
-  async #storeBatch(batch: readonly RequestLogged[]): Promise<void> {
+  async #storeBatch(batch: readonly RequestRecorded[]): Promise<void> {
     const { ledger, metrics, logger } = this.#parts;
     try {
       await ledger.addLogs(batch);

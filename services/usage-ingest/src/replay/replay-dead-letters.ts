@@ -1,9 +1,9 @@
 import { fromBinary } from '@bufbuild/protobuf';
 import { type DeadLettersTable, isRefusedData } from '@gateway/database';
+import { type RequestRecorded, RequestRecordedSchema } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import type { ReplayDeadLettersRequest } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
-import { type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { fromUsageMessage } from '@gateway/usage-stream';
-import { type LedgerEntry, readEvent } from '../recording/ledger-entry.ts';
+import { type LedgerEntry, readRecord } from '../recording/ledger-entry.ts';
 import { refusedReason, tooOldReason } from '../recording/ledger-writer.ts';
 import { addEntries, type UsageLedger } from '../store/usage-ledger.ts';
 
@@ -80,24 +80,23 @@ const notAnEvent = 'the bytes are not a usage event';
  * unless all of them can be recorded.
  */
 function readLetter(payload: Uint8Array): readonly LedgerEntry[] | string {
-  const asEvent = entriesOf(() => [fromBinary(UsageRecordedSchema, payload)]);
+  const asEvent = entriesOf(() => [fromBinary(RequestRecordedSchema, payload)]);
   if (typeof asEvent !== 'string') return asEvent;
-  const asMessage = entriesOf(() => fromUsageMessage(payload).events);
+  const asMessage = entriesOf(() => fromUsageMessage(payload));
   return typeof asMessage !== 'string' || asEvent === notAnEvent ? asMessage : asEvent;
 }
 
-function entriesOf(parse: () => readonly UsageRecorded[]): readonly LedgerEntry[] | string {
+function entriesOf(parse: () => readonly RequestRecorded[]): readonly LedgerEntry[] | string {
   const entries: LedgerEntry[] = [];
   try {
-    for (const event of parse()) {
-      const entry = readEvent(event);
-      // Unrelated bytes can parse as an event whose fields are all empty.
-      if (event.requestId === '' && event.tokenId === '' && event.localDay === '') return notAnEvent;
-      if (typeof entry === 'string') return entry;
-      entries.push(entry);
+    for (const record of parse()) {
+      const read = readRecord(record);
+      if (typeof read === 'string') return read;
+      entries.push(...read);
     }
   } catch {
     return notAnEvent;
   }
-  return entries;
+  // Unrelated bytes can parse as a request without usage.
+  return entries.length === 0 ? notAnEvent : entries;
 }

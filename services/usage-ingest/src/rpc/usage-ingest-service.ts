@@ -4,7 +4,7 @@ import type { LedgerWriter } from '../recording/ledger-writer.ts';
 
 export function usageIngestHandlers(writer: LedgerWriter): Handlers<typeof UsageIngestService> {
   return {
-    /** Stores events and log entries, each once. Answers after the commit. */
-    record: async ({ events, logs }) => ({ recorded: await writer.record(events, logs) }),
+    /** Stores requests, each once. Answers after the commit. */
+    record: async ({ requests }) => ({ recorded: await writer.record(requests) }),
   };
 }

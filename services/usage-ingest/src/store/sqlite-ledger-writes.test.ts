@@ -40,7 +40,6 @@ const log: Required<RequestLogTable> = {
   moved: 3,
   slow: 4,
   models: '\nmodel-1\n',
-  entry: '',
   entry_bytes: Uint8Array.of(1, 2),
   status: 200,
   endpoint: '/v1/messages',

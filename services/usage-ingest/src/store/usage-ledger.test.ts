@@ -1,8 +1,7 @@
 import { openTestSqlite } from '@gateway/database/testing';
-import { LedgerOutcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { describe, expect, it } from 'vitest';
-import { usageEvent } from '../../test/usage-fixtures.ts';
-import { type LedgerEntry, readEvent } from '../recording/ledger-entry.ts';
+import { usedRequest } from '../../test/usage-fixtures.ts';
+import { type LedgerEntry, readRecord } from '../recording/ledger-entry.ts';
 import { UsageLedger } from './usage-ledger.ts';
 
 const { signal } = new AbortController();
@@ -46,6 +45,8 @@ describe('the ledger', () => {
 });
 
 function entryOf(localDay: string): LedgerEntry {
-  const entry = readEvent(usageEvent({ localDay, outcome: LedgerOutcome.COMPLETED }));
-  return typeof entry === 'string' ? expect.fail(entry) : entry;
+  const entries = readRecord(usedRequest({ localDay }));
+  return typeof entries === 'object' && entries.length === 1 && entries[0] !== undefined
+    ? entries[0]
+    : expect.fail(String(entries));
 }

@@ -12,7 +12,7 @@ import {
   summedColumns,
   withSerializationRetry,
 } from '@gateway/database';
-import { type RequestLogged, RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
+import { type RequestRecorded, RequestRecordedSchema } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { epochMs, localDayOf } from '@gateway/time';
 import { type InsertObject, type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
 import {
@@ -53,13 +53,13 @@ export class UsageLedger {
    * Stores entries of the request log, each once. It leaves out those of days that are no longer
    * kept, and those without an id or a time.
    */
-  async addLogs(logs: readonly RequestLogged[]): Promise<void> {
+  async addLogs(logs: readonly RequestRecorded[]): Promise<void> {
     const rows = logs.flatMap(toLogRow).sort((a, b) => (a.request_id < b.request_id ? -1 : 1));
     if (rows.length === 0) return;
     if (!isPostgres(this.database)) return await logInSqlite(this.database, rows);
     await this.logDays.insertInto(daysOf(rows), async () => {
       const firstKept = await firstKeptDay(this.database, 'request_log');
-      const kept = rows.filter(({ local_day }) => local_day >= firstKept).map(toJsonRow);
+      const kept = rows.filter(({ local_day }) => local_day >= firstKept);
       if (kept.length === 0) return;
       await insertionOf(this.database, 'request_log', kept, logInPostgres)
         .onConflict((conflict) => conflict.columns(['local_day', 'request_id']).doNothing())
@@ -200,7 +200,7 @@ function insertionOf<T extends LedgerTable>(
   const columns = Object.keys(rows[0] ?? {});
   const values = columns.map((column) => inPostgres[column] ?? sql.ref(column));
   return insertion.columns(columns as (keyof Database[T] & string)[]).expression(sql`
-    select ${sql.join(values)} from json_populate_recordset(null::${sql.table(table)}, ${JSON.stringify(rows)}::json)`);
+    select ${sql.join(values)} from json_populate_recordset(null::${sql.table(table)}, ${JSON.stringify(rows, inJson)}::json)`);
 }
 
 function keyOf({ local_day, request_id }: LedgerEntry): string {
@@ -211,21 +211,21 @@ function daysOf(rows: readonly { readonly local_day: string }[]): readonly strin
   return rows.map(({ local_day }) => local_day);
 }
 
-/** What Postgres computes: bytes, which JSON does not have, and its own time, so that readers of
- * the log need not compare clocks. In SQLite this process is the only one.
+/**
+ * Postgres computes its own time, so that readers of the log need not compare clocks. In SQLite
+ * this process is the only one.
  */
 const logInPostgres = {
-  entry: sql.lit(''),
-  entry_bytes: sql`decode(entry, 'base64')`,
   logged_at_ms: sql`cast(extract(epoch from clock_timestamp()) * 1000 as bigint)`,
 };
 
-function toJsonRow({ entry_bytes: bytes, ...row }: RequestLogTable): RequestLogTable {
-  return { ...row, entry_bytes: null, entry: Buffer.from(bytes ?? []).toString('base64') };
+/** Bytes in the hexadecimal notation of Postgres, because JSON has none. */
+function inJson(_name: string, value: unknown): unknown {
+  return value instanceof Uint8Array ? `\\x${Buffer.from(value).toString('hex')}` : value;
 }
 
-function toLogRow(log: RequestLogged): readonly RequestLogTable[] {
-  const { requestId, tokenId, receivedAtMs, ending, moved, slow, model, attempts } = log;
+function toLogRow(log: RequestRecorded): readonly RequestLogTable[] {
+  const { requestId, tokenId, receivedAtMs = 0, ending, slow, model, attempts } = log;
   if (requestId === '' || !Number.isSafeInteger(receivedAtMs) || receivedAtMs <= 0) return [];
   const row: RequestLogTable = {
     request_id: storable(requestId),
@@ -233,11 +233,10 @@ function toLogRow(log: RequestLogged): readonly RequestLogTable[] {
     token_id: storable(tokenId),
     received_at_ms: receivedAtMs,
     ending,
-    moved: moved ? 1 : 0,
+    moved: attempts.length > 1 ? 1 : 0,
     slow: slow ? 1 : 0,
     models: lines([model, ...attempts.map((attempt) => attempt.model)]),
-    entry: '',
-    entry_bytes: toBinary(RequestLoggedSchema, log),
+    entry_bytes: toBinary(RequestRecordedSchema, { ...log, traceparent: '' }),
     status: log.status,
     endpoint: storable(log.endpoint),
     accounts: lines(attempts.map(({ accountId }) => accountId)),
