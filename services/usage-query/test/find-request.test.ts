@@ -1,7 +1,7 @@
 import { eventDaysOf } from '@gateway/database';
 import { testDatabases } from '@gateway/database/testing';
+import { RequestEnding } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { UsageReportService } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
-import { LedgerOutcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { directClientOf } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { describe, expect, it } from 'vitest';
@@ -38,16 +38,10 @@ describe.each(testDatabases)('a request in the ledger of $name', ({ open }) => {
     const service = createUsageQueryService({ waitMs: 0 }, { database: opened.database }, runtime);
     const client = directClientOf(service.routes, UsageReportService);
 
-    expect((await client.findRequest({ requestId })).request).toMatchObject({
-      requestId,
-      tokenId: 'a',
-      model: 'claude-opus-4-8',
-      inputTokens: 10,
-      reasoningTokens: 1,
-      estimated: true,
-      outcome: LedgerOutcome.ABORTED,
-      accountId: 'messages/team-a',
-    });
+    const usage = { inputTokens: 10, cachedTokens: 4, outputTokens: 5, reasoningTokens: 1, estimated: true };
+    const attempt = { provider: 'provider_b', model: 'claude-opus-4-8', accountId: 'messages/team-a', usage };
+    const found = { requestId, tokenId: 'a', ending: RequestEnding.ABORTED, attempts: [attempt] };
+    expect(await client.findRequest({ requestId })).toMatchObject({ request: found, inLedger: true });
     expect((await client.findRequest({ requestId: idMadeAt(madeAtMs, 2) })).request).toBeUndefined();
     await expect(client.findRequest({ requestId: 'chatcmpl-1' })).rejects.toMatchObject({ code: 'invalid_request' });
   });

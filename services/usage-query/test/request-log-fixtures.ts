@@ -1,13 +1,17 @@
 import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import { eventDaysOf, type GatewayDatabase } from '@gateway/database';
-import { RequestEnding, type RequestLogged, RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
+import {
+  RequestEnding,
+  type RequestRecorded,
+  RequestRecordedSchema,
+} from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { localDayOf } from '@gateway/time';
 
-export type LogFields = Exclude<MessageInitShape<typeof RequestLoggedSchema>, { readonly $typeName: string }>;
+export type LogFields = Exclude<MessageInitShape<typeof RequestRecordedSchema>, { readonly $typeName: string }>;
 
 /** A completed request at this time; requests at the same time need different numbers. */
-export function loggedRequest(receivedAtMs: number, fields: LogFields = {}, number = 0): RequestLogged {
-  return create(RequestLoggedSchema, {
+export function loggedRequest(receivedAtMs: number, fields: LogFields = {}, number = 0): RequestRecorded {
+  return create(RequestRecordedSchema, {
     requestId: requestIdAt(receivedAtMs, number),
     receivedAtMs,
     tokenId: 't',
@@ -25,14 +29,10 @@ export function requestIdAt(ms: number, number = 0): string {
   return `${digits.slice(0, 8)}-${digits.slice(8)}-7000-8000-${number.toString(16).padStart(12, '0')}`;
 }
 
-/** Adds requests to the log like usage-ingest, or like that of the previous release. */
-export async function storeLogs(
-  database: GatewayDatabase,
-  logs: readonly RequestLogged[],
-  { isOlder = false }: { readonly isOlder?: boolean } = {},
-): Promise<void> {
+/** Adds requests to the log like usage-ingest. */
+export async function storeLogs(database: GatewayDatabase, logs: readonly RequestRecorded[]): Promise<void> {
   if (logs.length === 0) return;
-  const rows = logs.map((log) => (isOlder ? olderRow(log) : { ...olderRow(log), ...newerColumns(log) }));
+  const rows = logs.map(rowOf);
   await eventDaysOf(database, 'request_log').open(rows.map(({ local_day }) => local_day));
   for (let start = 0; start < rows.length; start += 1_000) {
     await database
@@ -42,30 +42,22 @@ export async function storeLogs(
   }
 }
 
-function olderRow(log: RequestLogged) {
-  const receivedAtMs = log.receivedAtMs === undefined ? 0 : log.receivedAtMs;
+function rowOf(log: RequestRecorded) {
+  const { receivedAtMs = 0, attempts } = log;
   return {
     request_id: log.requestId,
     local_day: localDayOf(receivedAtMs),
     token_id: log.tokenId,
     received_at_ms: receivedAtMs,
     ending: log.ending,
-    moved: log.moved ? 1 : 0,
+    moved: attempts.length > 1 ? 1 : 0,
     slow: log.slow ? 1 : 0,
-    models: `\n${[log.model, ...log.attempts.map(({ model }) => model)].join('\n')}\n`,
-    entry: Buffer.from(toBinary(RequestLoggedSchema, log)).toString('base64'),
-  };
-}
-
-function newerColumns(log: RequestLogged) {
-  const { status, endpoint, attempts, clientRequestId } = log;
-  return {
-    entry: '',
-    entry_bytes: toBinary(RequestLoggedSchema, log),
-    status,
-    endpoint,
+    models: `\n${[log.model, ...attempts.map(({ model }) => model)].join('\n')}\n`,
+    entry_bytes: toBinary(RequestRecordedSchema, log),
+    status: log.status,
+    endpoint: log.endpoint,
     accounts: `\n${attempts.map(({ accountId }) => accountId).join('\n')}\n`,
-    client_request_id: clientRequestId,
+    client_request_id: log.clientRequestId,
     logged_at_ms: Date.now(),
   };
 }

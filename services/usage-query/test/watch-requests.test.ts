@@ -1,7 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { GatewayDatabase } from '@gateway/database';
 import { testDatabases } from '@gateway/database/testing';
-import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
+import type { RequestRecorded } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import {
   UsageReportService,
   type WatchRequestsRequestSchema,
@@ -145,8 +145,8 @@ async function watch(
   return {
     message,
     /** Waits for this many further requests. */
-    async next(count: number): Promise<readonly RequestLogged[]> {
-      const requests: RequestLogged[] = [];
+    async next(count: number): Promise<readonly RequestRecorded[]> {
+      const requests: RequestRecorded[] = [];
       while (requests.length < count) requests.push(...(await message()).requests);
       return requests;
     },

@@ -1,5 +1,5 @@
 import type { GatewayDatabase } from '@gateway/database';
-import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
+import type { RequestRecorded } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import type { Logger } from '@gateway/telemetry';
 import { addLocalDays, localDayOf, sleep } from '@gateway/time';
 import { sql } from 'kysely';
@@ -126,14 +126,14 @@ export class RequestFeed implements AsyncDisposable {
   }
 }
 
-type FreshRow = () => RequestLogged;
+type FreshRow = () => RequestRecorded;
 
 /**
  * Decoded on demand: of hundreds of requests a second, a watcher of all requests receives only a
  * few.
  */
 function decodedOnce(row: Parameters<typeof readLogged>[0]): FreshRow {
-  let log: RequestLogged | undefined;
+  let log: RequestRecorded | undefined;
   return () => {
     log ??= readLogged(row);
     return log;

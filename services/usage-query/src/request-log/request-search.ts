@@ -1,7 +1,11 @@
 import { create, fromBinary } from '@bufbuild/protobuf';
 import type { RequestLogTable } from '@gateway/database';
 import { GatewayError } from '@gateway/errors';
-import { RequestEnding, type RequestLogged, RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
+import {
+  RequestEnding,
+  type RequestRecorded,
+  RequestRecordedSchema,
+} from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { RequestFilter, type RequestSearch } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import { timesOfId } from './request-id.ts';
@@ -21,17 +25,15 @@ export interface Search {
 }
 
 interface Criterion {
-  readonly matches: (log: RequestLogged) => boolean;
-  /**
-   * Excludes rows that can't match. Rows of an older release that lack the column always may match.
-   */
+  readonly matches: (log: RequestRecorded) => boolean;
+  /** Excludes rows that can't match. */
   readonly where: Condition;
 }
 
 export type Condition = RawBuilder<SqlBool>;
 
 /** The columns that have a request whole. */
-export const entryColumns = ['request_id', 'entry', 'entry_bytes'] as const;
+export const entryColumns = ['request_id', 'entry_bytes'] as const;
 
 /** @throws GatewayError for invalid criteria. */
 export function readSearch(search: RequestSearch | undefined): Search {
@@ -57,15 +59,15 @@ export function readSearch(search: RequestSearch | undefined): Search {
       where: hasLine('models', model),
     },
     ...(filtered ?? []).map(([column, value]) => ({
-      matches: (log: RequestLogged) => Number(log[column]) === value,
+      matches: (log: RequestRecorded) => columnOf(log, column) === value,
       where: sql<SqlBool>`${sql.ref(column)} = ${value}`,
     })),
     sinceMs !== undefined && {
-      matches: (log) => log.receivedAtMs >= sinceMs,
+      matches: (log) => (log.receivedAtMs ?? 0) >= sinceMs,
       where: sql`received_at_ms >= ${sinceMs}`,
     },
     untilMs !== undefined && {
-      matches: (log) => log.receivedAtMs < untilMs,
+      matches: (log) => (log.receivedAtMs ?? 0) < untilMs,
       where: sql`received_at_ms < ${untilMs}`,
     },
     accountId !== '' && {
@@ -74,15 +76,15 @@ export function readSearch(search: RequestSearch | undefined): Search {
     },
     endpoint !== '' && {
       matches: (log) => log.endpoint === endpoint,
-      where: sql`(endpoint is null or endpoint = ${endpoint})`,
+      where: sql`endpoint = ${endpoint}`,
     },
     status !== 0 && {
       matches: (log) => log.status >= status && log.status <= lastStatus,
-      where: sql`(status is null or status between ${status} and ${lastStatus})`,
+      where: sql`status between ${status} and ${lastStatus}`,
     },
     idPrefix !== '' && {
       matches: ({ requestId, clientRequestId }) => [requestId, clientRequestId].some((id) => id.startsWith(idPrefix)),
-      where: sql`(client_request_id is null or substr(request_id, 1, ${idLength}) = ${idPrefix}
+      where: sql`(substr(request_id, 1, ${idLength}) = ${idPrefix}
         or substr(client_request_id, 1, ${idLength}) = ${idPrefix})`,
     },
   ];
@@ -91,7 +93,7 @@ export function readSearch(search: RequestSearch | undefined): Search {
   return { criteria: given, tokenIds, sinceMs, untilMs, idPrefix, isUnusual };
 }
 
-export function matches({ criteria }: Search, log: RequestLogged): boolean {
+export function matches({ criteria }: Search, log: RequestRecorded): boolean {
   return criteria.every((criterion) => criterion.matches(log));
 }
 
@@ -101,19 +103,23 @@ export function matches({ criteria }: Search, log: RequestLogged): boolean {
  */
 export function readLogged({
   request_id: requestId,
-  entry,
   entry_bytes: bytes,
-}: Pick<RequestLogTable, (typeof entryColumns)[number]>) {
+}: Pick<RequestLogTable, (typeof entryColumns)[number]>): RequestRecorded {
   try {
-    return fromBinary(RequestLoggedSchema, bytes ?? Buffer.from(entry, 'base64'));
+    if (bytes === null) throw new Error('the entry is of an older release');
+    return fromBinary(RequestRecordedSchema, bytes);
   } catch {
     const receivedAtMs = timesOfId(requestId)?.firstMs;
-    return create(RequestLoggedSchema, {
+    return create(RequestRecordedSchema, {
       requestId,
       errorCode: 'log_entry_damaged',
       ...(receivedAtMs !== undefined && { receivedAtMs }),
     });
   }
+}
+
+function columnOf(log: RequestRecorded, column: FilteredColumn[0]): number {
+  return Number(column === 'moved' ? log.attempts.length > 1 : log[column]);
 }
 
 type FilteredColumn = readonly ['moved' | 'slow' | 'ending', number];
@@ -133,5 +139,5 @@ const filteredColumns: Readonly<Record<number, readonly FilteredColumn[] | undef
 /** Every text in the column is enclosed in line feeds, so that only a whole text matches. */
 function hasLine(column: 'models' | 'accounts', text: string): Condition {
   const escaped = text.replaceAll(/[%_!]/g, '!$&');
-  return sql`(${sql.ref(column)} is null or ${sql.ref(column)} like ${`%\n${escaped}\n%`} escape '!')`;
+  return sql`${sql.ref(column)} like ${`%\n${escaped}\n%`} escape '!'`;
 }

@@ -1,5 +1,5 @@
 import type { GatewayDatabase } from '@gateway/database';
-import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
+import type { RequestRecorded } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { monotonicMs, yieldToEventLoop } from '@gateway/time';
 import { type RawBuilder, sql } from 'kysely';
 import { entryColumns, matches, readLogged, type Search } from './request-search.ts';
@@ -87,7 +87,7 @@ function nextRows(rows: number, tookMs: number, { sliceMs, fewestRows, mostRows 
 }
 
 interface Logged extends LogKey {
-  readonly log: RequestLogged;
+  readonly log: RequestRecorded;
 }
 
 /** At most this many matching rows of a slice, the newest first. */

@@ -2,8 +2,8 @@ import { fromJson, type JsonValue, type MessageInitShape } from '@bufbuild/proto
 import type { GatewayDatabase, UsageEventsTable } from '@gateway/database';
 import { GatewayError } from '@gateway/errors';
 import { type UsagePart, UsagePartSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import { RequestEnding, type RequestRecordedSchema } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import type { UsageReportService } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
-import { LedgerOutcome, type UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import type { Handlers } from '@gateway/rpc';
 import { addLocalDays, isLocalDay, localDayOf } from '@gateway/time';
 import { type Selectable, sql } from 'kysely';
@@ -40,9 +40,10 @@ export function usageReportHandlers(database: GatewayDatabase, feed: RequestFeed
           .executeTakeFirst(),
       ]);
       const loggedAtMs = logged?.logged_at_ms ?? undefined;
+      const entry = logged && readLogged(logged);
       return {
-        request: recorded && toRecordedMessage(recorded),
-        log: logged && readLogged(logged),
+        request: entry ?? (recorded && toRecord(recorded)),
+        inLedger: recorded !== undefined,
         // An older release did not record it.
         loggedAtMs,
       };
@@ -78,27 +79,29 @@ function readPageToken(text: string): LogKey | undefined {
   throw new GatewayError('invalid_request', 'page_token is invalid.');
 }
 
-function toRecordedMessage(row: Selectable<UsageEventsTable>): MessageInitShape<typeof UsageRecordedSchema> {
-  return {
-    requestId: row.request_id,
-    tokenId: row.token_id,
-    admittedAtMs: row.admitted_at_ms,
-    localDay: row.local_day,
-    endpoint: row.endpoint,
-    provider: row.provider,
-    model: row.model,
+/** A request that the log leaves out, or no longer has. */
+function toRecord(row: Selectable<UsageEventsTable>): MessageInitShape<typeof RequestRecordedSchema> {
+  const { provider, model, account_id: accountId } = row;
+  const usage = {
     inputTokens: row.input_tokens,
     cachedTokens: row.cached_tokens,
     outputTokens: row.output_tokens,
     reasoningTokens: row.reasoning_tokens,
     estimated: row.estimated === 1,
-    outcome: outcomes[row.outcome],
-    accountId: row.account_id,
-    groupId: row.group_id,
     cacheWrite5mTokens: row.cache_write_5m_tokens,
     cacheWrite1hTokens: row.cache_write_1h_tokens,
-    ...(row.cost_micros !== null && { costMicros: row.cost_micros }),
     parts: partsIn(row.parts),
+  };
+  const cost = row.cost_micros === null ? {} : { costMicros: row.cost_micros };
+  return {
+    requestId: row.request_id,
+    tokenId: row.token_id,
+    groupId: row.group_id,
+    admittedAtMs: row.admitted_at_ms,
+    localDay: row.local_day,
+    endpoint: row.endpoint,
+    ending: endings[row.outcome],
+    attempts: [{ provider, model, accountId, usage, ...cost }],
   };
 }
 
@@ -107,10 +110,10 @@ function partsIn(text: string | null): UsagePart[] {
   return parts.map((part) => fromJson(UsagePartSchema, part, { ignoreUnknownFields: true }));
 }
 
-const outcomes: Readonly<Record<UsageEventsTable['outcome'], LedgerOutcome>> = {
-  completed: LedgerOutcome.COMPLETED,
-  aborted: LedgerOutcome.ABORTED,
-  failed: LedgerOutcome.FAILED,
-  lost: LedgerOutcome.LOST,
-  given_up: LedgerOutcome.GIVEN_UP,
+const endings: Readonly<Record<UsageEventsTable['outcome'], RequestEnding>> = {
+  completed: RequestEnding.COMPLETED,
+  aborted: RequestEnding.ABORTED,
+  failed: RequestEnding.FAILED,
+  lost: RequestEnding.UNSPECIFIED,
+  given_up: RequestEnding.FAILED,
 };
