@@ -10,6 +10,7 @@ export * from './probe-text.ts';
 export * from './quota-text.ts';
 export * from './request-endings.ts';
 export * from './request-text.ts';
+export * from './request-usage.ts';
 export * from './routing-text.ts';
 export * from './token-use-text.ts';
 export * from './unserved-pools.ts';

@@ -1,6 +1,6 @@
 import { create } from '@bufbuild/protobuf';
 import { LimitName, RefusalSchema } from '@gateway/proto/limiter/v2/limit_pb.js';
-import { RequestEnding } from '@gateway/proto/usage/v1/request_log_pb.js';
+import { RequestEnding } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { expect, it } from 'vitest';
 import { endingWords, rejectingLimitText, requestFilterName } from './request-endings.ts';
 

@@ -1,5 +1,5 @@
 import { LimitName } from '@gateway/proto/limiter/v2/limit_pb.js';
-import { RequestEnding, type RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
+import { RequestEnding, type RequestRecorded } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { RequestFilter } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 
 /** One word for each ending, in lists and filters alike. */
@@ -37,7 +37,7 @@ const otherNames: Readonly<Record<string, RequestFilterName>> = {
 };
 
 /** The limit of the token that rejected a request: "tokens per day". Empty: none did. */
-export function rejectingLimitText({ refusal }: Pick<RequestLogged, 'refusal'>): string {
+export function rejectingLimitText({ refusal }: Pick<RequestRecorded, 'refusal'>): string {
   return limitNames[refusal?.limit ?? LimitName.UNSPECIFIED];
 }
 

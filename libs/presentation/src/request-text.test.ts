@@ -3,13 +3,12 @@ import { LimitName } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { AttemptResult, SkippedAccountsSchema } from '@gateway/proto/pool/v1/account_pb.js';
 import {
   CancelReason,
-  LoggedAttemptSchema,
   NoAccountCause,
   NoAccountSchema,
+  RecordedAttemptSchema,
   RequestEnding,
-  RequestLoggedSchema,
-} from '@gateway/proto/usage/v1/request_log_pb.js';
-import { LedgerOutcome, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+  RequestRecordedSchema,
+} from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { describe, expect, it } from 'vitest';
 import {
   answererOf,
@@ -29,8 +28,8 @@ const wording: Wording = {
 };
 const at = (time: string) => Date.parse(`2026-11-22T${time}:00Z`);
 const { FAILED, REFUSED, ABORTED, COMPLETED } = RequestEnding;
-const verdict = (init: MessageInitShape<typeof RequestLoggedSchema>) =>
-  verdictText(create(RequestLoggedSchema, init), wording);
+const verdict = (init: MessageInitShape<typeof RequestRecordedSchema>) =>
+  verdictText(create(RequestRecordedSchema, init), wording);
 
 const unauthorized = { accountId: 'responses/team-a', result: AttemptResult.UNAUTHORIZED, upstreamStatus: 401 };
 const unreachable = {
@@ -132,11 +131,8 @@ describe('the verdict on a request', () => {
 });
 
 describe('the account of a request', () => {
-  const answerer = (attempts: MessageInitShape<typeof LoggedAttemptSchema>[], outcome?: LedgerOutcome) => {
-    const recorded =
-      outcome === undefined ? undefined : create(UsageRecordedSchema, { accountId: 'pool/of-ledger', outcome });
-    return answererOf(outcome ? undefined : create(RequestLoggedSchema, { attempts }), recorded);
-  };
+  const answerer = (attempts: MessageInitShape<typeof RecordedAttemptSchema>[]) =>
+    answererOf(create(RequestRecordedSchema, { receivedAtMs: 1, attempts }));
 
   it('is the one that answered, or else the last one that was tried', () => {
     const [failed, answered] = [{ accountId: 'pool/a', result: AttemptResult.RATE_LIMITED }, { accountId: 'pool/b' }];
@@ -153,8 +149,10 @@ describe('the account of a request', () => {
   });
 
   it('is that of the ledger where the log has no request', () => {
-    expect(answerer([], LedgerOutcome.COMPLETED)).toMatchObject({ label: 'Answered by', accountId: 'pool/of-ledger' });
-    expect(answerer([], LedgerOutcome.LOST)?.label).toBe('Last tried');
+    const attempts = [{ accountId: 'pool/of-ledger', usage: {} }];
+    const inLedger = (ending: RequestEnding) => answererOf(create(RequestRecordedSchema, { attempts, ending }));
+    expect(inLedger(COMPLETED)).toMatchObject({ label: 'Answered by', accountId: 'pool/of-ledger' });
+    expect(inLedger(RequestEnding.UNSPECIFIED)?.label).toBe('Last tried');
   });
 
   it('is named among those that were skipped, as far as names are known', () => {
@@ -172,8 +170,8 @@ describe('the account of a request', () => {
 });
 
 describe('an attempt', () => {
-  const text = (init: MessageInitShape<typeof LoggedAttemptSchema>) =>
-    attemptResultText(create(LoggedAttemptSchema, init), wording);
+  const text = (init: MessageInitShape<typeof RecordedAttemptSchema>) =>
+    attemptResultText(create(RecordedAttemptSchema, init), wording);
 
   it('says how it went, and when its account is free again', () => {
     const limited = { result: AttemptResult.RATE_LIMITED, upstreamStatus: 429, retryAtMs: at('11:00') };
@@ -212,24 +210,24 @@ describe('why no account served it, beside the skipped accounts', () => {
 
 describe('a request that was tried at several accounts', () => {
   it('has failed over only when it completed', () => {
-    const over = [COMPLETED, FAILED, ABORTED].map((ending) => hasFailedOver({ moved: true, ending }));
-    expect(over).toEqual([true, false, false]);
-    expect(hasFailedOver({ moved: false, ending: COMPLETED })).toBe(false);
+    const hasFailed = (ending: RequestEnding, attempts = [{}, {}]) =>
+      hasFailedOver(create(RequestRecordedSchema, { attempts, ending }));
+    expect([COMPLETED, FAILED, ABORTED].map((ending) => hasFailed(ending))).toEqual([true, false, false]);
+    expect(hasFailed(COMPLETED, [{}])).toBe(false);
   });
 });
 
 describe('a request without usage', () => {
-  const text = (attempts: MessageInitShape<typeof LoggedAttemptSchema>[]) =>
-    noUsageText(create(RequestLoggedSchema, { attempts }));
+  const text = (attempts: MessageInitShape<typeof RecordedAttemptSchema>[]) =>
+    noUsageText(create(RequestRecordedSchema, { receivedAtMs: 1, attempts }));
 
   it('says whether a provider was called, and answered', () => {
     const failed = { accountId: 'p/a', result: AttemptResult.UNAUTHORIZED };
     expect(text([])).toBe('No usage: no provider was called.');
     expect(text([failed, failed])).toBe('No usage: no provider answered.');
-    expect(text([failed, { accountId: 'p/b', result: AttemptResult.SUCCEEDED }])).toMatch(
-      /the ledger does not have it/,
+    expect(text([failed, { accountId: 'p/b', result: AttemptResult.SUCCEEDED }])).toBe(
+      'No usage: the provider bills nothing for this answer.',
     );
-    expect(noUsageText(undefined)).toBe('No usage: the ledger has none for this request.');
   });
 });
 
@@ -251,7 +249,9 @@ describe('a request that was rejected', () => {
   });
 
   it('says whether its body was read, if it names no model', () => {
-    expect(noModelText(create(RequestLoggedSchema, {}))).toBe('unknown (the body was not read)');
-    expect(noModelText(create(RequestLoggedSchema, { times: { bodyRead: 1 } }))).toBe('none (the body names no model)');
+    expect(noModelText(create(RequestRecordedSchema, {}))).toBe('unknown (the body was not read)');
+    expect(noModelText(create(RequestRecordedSchema, { times: { bodyRead: 1 } }))).toBe(
+      'none (the body names no model)',
+    );
   });
 });

@@ -2,13 +2,12 @@ import { LimitName } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { AttemptResult, type SkippedAccounts } from '@gateway/proto/pool/v1/account_pb.js';
 import {
   CancelReason,
-  type LoggedAttempt,
   type NoAccount,
   NoAccountCause,
+  type RecordedAttempt,
   RequestEnding,
-  type RequestLogged,
-} from '@gateway/proto/usage/v1/request_log_pb.js';
-import { LedgerOutcome, type UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+  type RequestRecorded,
+} from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { accountErrorText } from './account-error-text.ts';
 
 /** How values are formatted in a sentence, depending on where it is shown. */
@@ -21,7 +20,7 @@ export interface Wording {
  * Explains in a sentence why a request ended as it did and what helps. Empty: nothing needs
  * explaining.
  */
-export function verdictText(request: RequestLogged, wording: Wording): string {
+export function verdictText(request: RequestRecorded, wording: Wording): string {
   const { errorCode, refusal, noAccount, attempts, ending } = request;
   if (refusal !== undefined) {
     const { limit, retryAtMs } = refusal;
@@ -42,11 +41,11 @@ export function verdictText(request: RequestLogged, wording: Wording): string {
 }
 
 /** Why the log has no model of a request. */
-export function noModelText({ times }: Pick<RequestLogged, 'times'>): string {
+export function noModelText({ times }: Pick<RequestRecorded, 'times'>): string {
   return times?.bodyRead === undefined ? 'unknown (the body was not read)' : 'none (the body names no model)';
 }
 
-function isClassOnResponses({ errorCode, endpoint, model }: RequestLogged): boolean {
+function isClassOnResponses({ errorCode, endpoint, model }: RequestRecorded): boolean {
   return errorCode === 'model_not_found' && endpoint === '/v1/responses' && model.startsWith('gateway/');
 }
 
@@ -57,7 +56,7 @@ const classOnResponsesText =
  * What failed at each account: "responses/team-a: 401 from the provider; messages/team-a:
  * connection refused by 10.0.0.7:443."
  */
-function failuresText(attempts: readonly LoggedAttempt[]): string {
+function failuresText(attempts: readonly RecordedAttempt[]): string {
   const failed = attempts.filter(({ result, cancelReason }) => hasFailed(result) || isCancelled(cancelReason));
   const texts = [...new Set(failed.map((attempt) => `${attempt.accountId}: ${failureText(attempt)}`))];
   const left = texts.length > mostFailures ? [`${texts.length - mostFailures} more`] : [];
@@ -67,7 +66,7 @@ function failuresText(attempts: readonly LoggedAttempt[]): string {
 const mostFailures = 4;
 
 /** As `accountErrorText`, where that says why. */
-function failureText({ result, cancelReason, upstreamStatus, cause }: LoggedAttempt): string {
+function failureText({ result, cancelReason, upstreamStatus, cause }: RecordedAttempt): string {
   if (isCancelled(cancelReason)) return withinSentence(cancelTexts[cancelReason].slice(0, -1));
   if (cause !== '' || accountErrors.has(result)) return accountErrorText({ result, upstreamStatus, cause });
   return withinSentence(`${resultTexts[result]}${upstreamStatus === 0 ? '' : ` (${upstreamStatus})`}`);
@@ -87,7 +86,7 @@ function withinSentence(sentence: string): string {
 }
 
 /** Why no account served a request, with the accounts that were skipped and not tried. */
-function whyNoneText(noAccount: NoAccount, attempts: readonly LoggedAttempt[], wording: Wording): string {
+function whyNoneText(noAccount: NoAccount, attempts: readonly RecordedAttempt[], wording: Wording): string {
   const skipped = skippedTexts(noAccount.skipped, attempts);
   if (!isUnexplained(noAccount) || skipped.length === 0) return noAccountText(noAccount, attempts.length, wording);
   return `${noneServedText(attempts.length)}: ${skipped.join('; ')}.`;
@@ -119,22 +118,27 @@ const errorTexts: Readonly<Record<string, string>> = {
 };
 
 /** Whether an account answered after another had failed. A failed request did not fail over. */
-export function hasFailedOver({ moved, ending }: Pick<RequestLogged, 'moved' | 'ending'>): boolean {
-  return moved && ending === RequestEnding.COMPLETED;
+export function hasFailedOver({ attempts, ending }: Pick<RequestRecorded, 'attempts' | 'ending'>): boolean {
+  return attempts.length > 1 && ending === RequestEnding.COMPLETED;
 }
 
-/** Why a request has no usage. @param request undefined if the log no longer has it. */
-export function noUsageText(request: Pick<RequestLogged, 'attempts'> | undefined): string {
-  if (request === undefined) return 'No usage: the ledger has none for this request.';
-  if (request.attempts.length === 0) return 'No usage: no provider was called.';
-  const isAnswered = answererOf(request, undefined)?.label === 'Answered by';
-  return isAnswered
-    ? 'No usage: the ledger does not have it yet, or no longer keeps requests of that day.'
+/** Why a request has no usage. */
+export function noUsageText(request: RequestRecorded): string {
+  const answerer = answererOf(request);
+  if (answerer === undefined) return 'No usage: no provider was called.';
+  return answerer.isAnswer
+    ? 'No usage: the provider bills nothing for this answer.'
     : 'No usage: no provider answered.';
 }
 
+/** "rate_limited", "client_left", "in_progress" */
+export function attemptWord({ result, cancelReason }: RecordedAttempt): string {
+  if (result === AttemptResult.UNSPECIFIED && !isCancelled(cancelReason)) return 'in_progress';
+  return ((isCancelled(cancelReason) ? CancelReason[cancelReason] : AttemptResult[result]) ?? 'unknown').toLowerCase();
+}
+
 /** The result of an attempt at an account. */
-export function attemptResultText(attempt: LoggedAttempt, wording: Wording): string {
+export function attemptResultText(attempt: RecordedAttempt, wording: Wording): string {
   const { amended } = attempt;
   const again =
     amended === '' ? '' : ` The gateway resent it without the feature that the provider rejected (${amended}).`;
@@ -142,7 +146,7 @@ export function attemptResultText(attempt: LoggedAttempt, wording: Wording): str
 }
 
 function resultText(
-  { result, cancelReason, upstreamStatus, retryAtMs, firstByte, cause }: LoggedAttempt,
+  { result, cancelReason, upstreamStatus, retryAtMs, firstByte, cause }: RecordedAttempt,
   wording: Wording,
 ): string {
   if (isCancelled(cancelReason)) return cancelTexts[cancelReason];
@@ -228,7 +232,7 @@ function causeText({ cause, retryAtMs, reason, asked, answered }: NoAccount, { m
  */
 export function skippedTexts(
   skipped: readonly SkippedAccounts[],
-  tried: readonly Pick<LoggedAttempt, 'accountId'>[],
+  tried: readonly Pick<RecordedAttempt, 'accountId'>[],
 ): readonly string[] {
   const triedIds = new Set(tried.map(({ accountId }) => accountId));
   return skipped.flatMap((group) => {
@@ -246,19 +250,14 @@ function skippedText({ pool, model, reason, count, names }: SkippedAccounts): st
 
 /**
  * The account that answered a request or, if none answered, the one that was tried last. Undefined:
- * no account was tried. @param recorded by the ledger, if the log no longer has the request.
+ * no account was tried.
  */
-export function answererOf(
-  request: Pick<RequestLogged, 'attempts'> | undefined,
-  recorded: Pick<UsageRecorded, 'accountId' | 'model' | 'outcome'> | undefined,
-): { readonly label: string; readonly accountId: string; readonly model: string } | undefined {
-  const attempts = request?.attempts ?? [];
+export function answererOf({ attempts, ending, receivedAtMs }: RequestRecorded) {
   const answered = attempts.findLast(
     ({ result, firstByte }) => result === AttemptResult.SUCCEEDED || firstByte !== undefined,
   );
-  const isAnswer = request === undefined ? recorded !== undefined && !unanswered.has(recorded.outcome) : answered;
-  const { accountId, model } = answered ?? attempts.at(-1) ?? recorded ?? { accountId: '', model: '' };
-  return accountId === '' ? undefined : { label: isAnswer ? 'Answered by' : 'Last tried', accountId, model };
+  const { accountId, model } = answered ?? attempts.at(-1) ?? { accountId: '', model: '' };
+  // The ledger alone does not know results: it has usage only of what was answered, or lost.
+  const isAnswer = answered !== undefined || (receivedAtMs === undefined && ending !== RequestEnding.UNSPECIFIED);
+  return accountId === '' ? undefined : { label: isAnswer ? 'Answered by' : 'Last tried', isAnswer, accountId, model };
 }
-
-const unanswered: ReadonlySet<LedgerOutcome> = new Set([LedgerOutcome.LOST, LedgerOutcome.GIVEN_UP]);

@@ -151,8 +151,8 @@ async function openUsageStream({ env, config: { natsServers: servers }, runtime,
     ofQuery: { progress: stack.use(new LedgerProgress(servers, runtime)) },
     /** Replaces the ingest's own route, which writes to the ledger directly. */
     route: serviceRoute(UsageIngestService, {
-      record: async (batch, { signal }) => {
-        await publisher.publish(batch, signal);
+      record: async ({ requests }, { signal }) => {
+        await publisher.publish(requests, signal);
         return {};
       },
     }),

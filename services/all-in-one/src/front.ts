@@ -42,8 +42,8 @@ export async function createFront(
     signIn: clientOf(SignInService),
     usageQuery: clientOf(UsageQueryService),
     usageSink: {
-      async record({ events, logs }, signal) {
-        await ingest.record({ events: [...events], logs: [...logs] }, { signal });
+      async record(requests, signal) {
+        await ingest.record({ requests: [...requests] }, { signal });
       },
     },
     adapters: new Map([

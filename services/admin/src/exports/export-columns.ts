@@ -1,5 +1,6 @@
+import { type UsedAttempt, usedBy } from '@gateway/presentation/request-usage';
 import { unpricedIn } from '@gateway/prices';
-import { RequestEnding, type RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
+import { RequestEnding, type RequestRecorded } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import type { UsagePage } from '../usage/usage-report.ts';
 
 /** The value of a cell. */
@@ -37,12 +38,12 @@ export const usageColumns: Columns<PricedRow> = {
 
 /** A log entry with the label of its token. */
 export interface ListedRequest {
-  readonly request: RequestLogged;
+  readonly request: RequestRecorded;
   readonly tokenLabel: string;
 }
 
 export const requestColumns: Columns<ListedRequest> = {
-  received_at: ({ request: { receivedAtMs } }) => new Date(receivedAtMs).toISOString(),
+  received_at: ({ request }) => new Date(request.receivedAtMs ?? Number.NaN).toISOString(),
   request_id: ({ request }) => request.requestId,
   client_request_id: ({ request }) => request.clientRequestId,
   token_id: ({ request }) => request.tokenId,
@@ -54,18 +55,18 @@ export const requestColumns: Columns<ListedRequest> = {
   ending: ({ request }) => (RequestEnding[request.ending] ?? 'unknown').toLowerCase(),
   status: ({ request }) => request.status,
   error_code: ({ request }) => request.errorCode,
-  moved: ({ request }) => String(request.moved),
+  moved: ({ request }) => String(request.attempts.length > 1),
   slow: ({ request }) => String(request.slow),
-  input_tokens: ({ request }) => request.usage?.inputTokens ?? '',
-  cached_tokens: ({ request }) => request.usage?.cachedTokens ?? '',
-  output_tokens: ({ request }) => request.usage?.outputTokens ?? '',
+  input_tokens: ofUsed(({ usage }) => usage.inputTokens),
+  cached_tokens: ofUsed(({ usage }) => usage.cachedTokens),
+  output_tokens: ofUsed(({ usage }) => usage.outputTokens),
   first_byte_ms: ({ request }) => request.times?.firstByte ?? '',
   total_ms: ({ request }) => request.times?.ended ?? '',
-  cache_write_5m_tokens: ({ request }) => request.usage?.cacheWrite5mTokens ?? '',
-  cache_write_1h_tokens: ({ request }) => request.usage?.cacheWrite1hTokens ?? '',
-  cost: ({ request }) => (request.costMicros === undefined ? '' : decimal(request.costMicros)),
-  unpriced_tokens: ({ request }) => unpricedOf(request)?.tokens ?? '',
-  unpriced_calls: ({ request }) => unpricedOf(request)?.calls ?? '',
+  cache_write_5m_tokens: ofUsed(({ usage }) => usage.cacheWrite5mTokens),
+  cache_write_1h_tokens: ofUsed(({ usage }) => usage.cacheWrite1hTokens),
+  cost: ofUsed(({ costMicros }) => (costMicros === undefined ? '' : decimal(costMicros))),
+  unpriced_tokens: ofUsed((used) => unpricedOf(used).tokens),
+  unpriced_calls: ofUsed((used) => unpricedOf(used).calls),
 };
 
 /** Nothing of a row has a price, which is not the same as free of charge. */
@@ -73,9 +74,16 @@ function isUnpriced({ micros, unpricedTokens, unpricedCalls }: NonNullable<Price
   return micros === 0 && unpricedTokens + unpricedCalls > 0;
 }
 
-/** What of a request had no price. Undefined if nothing of it was recorded. */
-function unpricedOf({ usage, costMicros }: RequestLogged) {
-  if (usage === undefined) return undefined;
+/** A cell about what a request used. Empty if it used nothing. */
+function ofUsed(cellOf: (used: UsedAttempt) => Cell): (listed: ListedRequest) => Cell {
+  return ({ request }) => {
+    const used = usedBy(request);
+    return used === undefined ? '' : cellOf(used);
+  };
+}
+
+/** What of the usage had no price. */
+function unpricedOf({ usage, costMicros }: UsedAttempt) {
   if (usage.parts.length > 0) return unpricedIn(usage.parts);
   return { tokens: costMicros === undefined ? usage.inputTokens + usage.outputTokens : 0, calls: 0 };
 }

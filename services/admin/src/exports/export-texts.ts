@@ -1,5 +1,5 @@
 import { visibleJson, visibleText } from '@gateway/presentation';
-import { RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
+import { RequestRecordedSchema } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { readableJson } from '../readable-json.ts';
 import type { Cell, Columns, ListedRequest } from './export-columns.ts';
 
@@ -70,7 +70,7 @@ function withoutFormula(text: string): string {
 
 /** A request as the request log has it, with the label of its token. */
 export function requestJson({ request, tokenLabel }: ListedRequest): object {
-  return { tokenLabel, ...readableJson(RequestLoggedSchema, request) };
+  return { tokenLabel, ...readableJson(RequestRecordedSchema, request) };
 }
 
 function objectOf<T>(columns: Columns<T>, row: T): object {

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { RequestEnding, type RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
+import { RequestEnding, type RequestRecordedSchema } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import {
   type ListRequestsRequest,
   RequestFilter,
@@ -38,7 +38,7 @@ async function serve(services: FakeServices) {
 }
 
 /** This many pages of requests, and the searches that were asked. */
-function requestsOf(pages: number, rows = 1_000, fields: MessageInitShape<typeof RequestLoggedSchema> = {}) {
+function requestsOf(pages: number, rows = 1_000, fields: MessageInitShape<typeof RequestRecordedSchema> = {}) {
   const asked: ListRequestsRequest[] = [];
   const report: FakeServices['report'] = {
     listRequests: (request) => {
@@ -231,14 +231,14 @@ describe('an export of requests', () => {
       model: '@SUM(1)',
       attempts: [
         { accountId: 'pool/a', model: 'gpt-5.5' },
-        { accountId: 'pool/b', model: 'gpt-5.5-mini' },
+        {
+          ...{ accountId: 'pool/b', model: 'gpt-5.5-mini', costMicros: 1_250_000 },
+          usage: { inputTokens: 7, cacheWrite5mTokens: 4 },
+        },
       ],
       ending: RequestEnding.FAILED,
       status: 503,
       errorCode: 'pool_exhausted',
-      moved: true,
-      usage: { inputTokens: 7, cacheWrite5mTokens: 4 },
-      costMicros: 1_250_000,
       times: { firstByte: 1.5, ended: 20 },
       clientRequestId: 'run-17',
     };

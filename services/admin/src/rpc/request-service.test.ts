@@ -6,7 +6,7 @@ import {
   ListRequestsRequestSchema,
   WatchRequestsRequestSchema,
 } from '@gateway/proto/admin/v1/request_service_pb.js';
-import type { RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
+import type { RequestRecordedSchema } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { type ListRequestsRequest, RequestFilter } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { describe, expect, it } from 'vitest';
 import type { AdminParts } from '../parts.ts';
@@ -14,7 +14,7 @@ import { type FakeServices, fakePeers } from '../usage/__fixtures__/fake-peers.t
 import { requestService } from './request-service.ts';
 
 const id = (end: string) => `01a205af-3cfd-7cc1-9fd7-1b234290${end}`;
-const logs: MessageInitShape<typeof RequestLoggedSchema>[] = [
+const logs: MessageInitShape<typeof RequestRecordedSchema>[] = [
   { requestId: id('0001'), tokenId: 'token-1' },
   { requestId: id('0002'), tokenId: 'token-2', clientRequestId: 'run-17' },
   { requestId: id('ffff'), tokenId: 'gone' },
@@ -46,9 +46,8 @@ function setUp(services: FakeServices = {}) {
     },
     findRequest: ({ requestId }) => {
       const log = logs.find((each) => each.requestId === requestId);
-      if (requestId === id('abcd')) return { request: { requestId, tokenId: 'token-1' } };
-      if (log === undefined) return {};
-      return { log, request: { requestId, inputTokens: 7 }, loggedAtMs: 1_000 };
+      if (requestId === id('abcd')) return { request: { requestId, tokenId: 'token-1' }, inLedger: true };
+      return log === undefined ? {} : { request: log, inLedger: true, loggedAtMs: 1_000 };
     },
     ...services.report,
   };
@@ -94,23 +93,23 @@ describe('a list of requests', () => {
 
 describe('one request', () => {
   it.each([
-    ['its id', id('0002')],
-    ['the id of its chat completion', `chatcmpl-${id('0002')}`],
-    ['a text with the id in it', `x-request-id: ${id('0002').toUpperCase()}`],
-    ['the beginning of its id', id('0002').slice(0, -1).concat('2')],
-    ['the beginning of the id of its chat completion', `chatcmpl-${id('ffff').slice(0, -3)}`],
-    ['the id that the client sent', 'run-17'],
-  ])('is found by %s', async (_what, text) => {
+    ['0002', 'its id', id('0002')],
+    ['0002', 'the id of its chat completion', `chatcmpl-${id('0002')}`],
+    ['0002', 'a text with the id in it', `x-request-id: ${id('0002').toUpperCase()}`],
+    ['0002', 'the beginning of its id', id('0002').slice(0, -1).concat('2')],
+    ['ffff', 'the beginning of the id of its chat completion', `chatcmpl-${id('ffff').slice(0, -3)}`],
+    ['0002', 'the id that the client sent', 'run-17'],
+  ])('that ends in %s is found by %s', async (end, _what, text) => {
     const { service } = setUp();
-    const { request, recorded, loggedAtMs } = await get(service, text);
-    expect(loggedAtMs).toBe(1_000);
-    expect(request?.request?.requestId).toBe(recorded?.requestId);
-    expect(recorded).toMatchObject({ inputTokens: 7 });
+    const { request, inLedger, loggedAtMs } = await get(service, text);
+    expect({ inLedger, loggedAtMs }).toEqual({ inLedger: true, loggedAtMs: 1_000 });
+    expect(request?.request?.requestId).toBe(id(end));
   });
 
   it('comes from the ledger if the log no longer has it', async () => {
     const answer = await get(setUp().service, id('abcd'));
-    expect(answer).toMatchObject({ request: undefined, recorded: { tokenId: 'token-1' } });
+    expect(answer).toMatchObject({ request: { request: { tokenId: 'token-1' }, tokenLabel: 'ci' }, inLedger: true });
+    expect(answer.request?.request?.receivedAtMs).toBeUndefined();
   });
 
   it('is not guessed', async () => {

@@ -25,10 +25,9 @@ export function requestService({ peers }: AdminParts): ServiceImpl<typeof Reques
     async getRequest({ requestId: text }, context) {
       const requestId = await meantRequest(peers, text.trim(), context);
       const found = await usageReport.findRequest({ requestId }, peerCall(context.signal));
-      const { log, loggedAtMs, request: recorded } = found;
-      if (log === undefined && recorded === undefined) throw notFound(`request ${requestId} in the log or the ledger`);
-      const [request] = log === undefined ? [] : await requestListings(names, [log], context.signal);
-      return { request, recorded, loggedAtMs };
+      if (found.request === undefined) throw notFound(`request ${requestId} in the log or the ledger`);
+      const [request] = await requestListings(names, [found.request], context.signal);
+      return { request, inLedger: found.inLedger, loggedAtMs: found.loggedAtMs };
     },
 
     async *watchRequests({ search: given, token, mostAtOnce }, { signal }) {

@@ -1,11 +1,11 @@
 import { clone, create } from '@bufbuild/protobuf';
-import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
+import type { RequestRecorded } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { type RequestSearch, RequestSearchSchema } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { invalidFields } from '../rpc/problems.ts';
 import type { TokenNames } from './token-names.ts';
 
 /** Requests with the labels of their tokens. */
-export async function requestListings(names: TokenNames, requests: readonly RequestLogged[], signal: AbortSignal) {
+export async function requestListings(names: TokenNames, requests: readonly RequestRecorded[], signal: AbortSignal) {
   const labels = await names.labelsOf(
     requests.map(({ tokenId }) => tokenId),
     signal,

@@ -35,11 +35,11 @@ export function requestCommand({ connect }: CommandContext): Command {
     .action(async (requestId: string, output: OutputFlags) => {
       await using admin = await connect({ reads: true });
       const found = await admin.clientOf(RequestService).getRequest({ requestId }).catch(notFoundToUndefined);
-      if (found?.request?.request === undefined) {
+      if (found?.request?.request?.receivedAtMs === undefined) {
         note(
           'The request log does not have this request. It may be too old, still in flight, one of too many rejected requests, or a request without a model or a valid token.',
         );
-        if (found?.recorded === undefined) throw new Error(`the ledger has no request ${requestId} either.`);
+        if (found === undefined) throw new Error(`the ledger has no request ${requestId} either.`);
       }
       await printMessage(output, GetRequestResponseSchema, found, wholeStory);
     });
@@ -106,9 +106,10 @@ function searchOf({ model, account, endpoint, status }: SearchFlags) {
   return { model: model ?? '', accountId: account ?? '', endpoint: endpoint ?? '', ...status };
 }
 
-function wholeStory({ request, recorded, loggedAtMs }: GetRequestResponse): string {
-  if (request?.request !== undefined) return requestText(request.request, request.tokenLabel, loggedAtMs);
-  return recorded === undefined ? '' : ledgerText(recorded);
+function wholeStory({ request: listing, loggedAtMs }: GetRequestResponse): string {
+  if (listing?.request === undefined) return '';
+  const { request, tokenLabel } = listing;
+  return request.receivedAtMs === undefined ? ledgerText(request) : requestText(request, tokenLabel, loggedAtMs);
 }
 
 const columns: Columns<RequestListing> = {

@@ -1,6 +1,6 @@
 import { create } from '@bufbuild/protobuf';
 import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect';
-import { choiceTexts, coolingText, failureTexts, skipTexts } from '@gateway/presentation';
+import { choiceTexts, coolingText, failureTexts, hasFailedOver, skipTexts, usedBy } from '@gateway/presentation';
 import {
   type RequestListing,
   RequestListingSchema,
@@ -8,9 +8,8 @@ import {
 } from '@gateway/proto/admin/v1/request_service_pb.js';
 import { LimitName } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
-import { CancelReason, NoAccountCause, RequestEnding } from '@gateway/proto/usage/v1/request_log_pb.js';
+import { CancelReason, NoAccountCause, RequestEnding } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { RequestFilter, type RequestSearch } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
-import { LedgerOutcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { tokens } from './tokens.ts';
 
 const started = Date.now();
@@ -50,9 +49,9 @@ const kinds: readonly object[] = [
         ended: 2_936,
         result: AttemptResult.SUCCEEDED,
         upstreamStatus: 200,
+        usage: { inputTokens: 1_840, cachedTokens: 1_024, outputTokens: 412, reasoningTokens: 96 },
       },
     ],
-    usage: { inputTokens: 1_840, cachedTokens: 1_024, outputTokens: 412, reasoningTokens: 96 },
   },
   {
     ...{
@@ -60,7 +59,6 @@ const kinds: readonly object[] = [
       model: 'gpt-5.5',
       status: 200,
       ending: RequestEnding.COMPLETED,
-      moved: true,
       clientRequestId: 'codex-turn-17',
     },
     times: { admitted: 0.4, bodyRead: 12, waitedForRoom: 8, firstAttempt: 13, firstByte: 690, ended: 5_210 },
@@ -83,9 +81,9 @@ const kinds: readonly object[] = [
         result: AttemptResult.SUCCEEDED,
         upstreamStatus: 200,
         amended: 'encrypted_reasoning',
+        usage: { inputTokens: 48_200, cachedTokens: 44_032, outputTokens: 1_912, reasoningTokens: 1_400 },
       },
     ],
-    usage: { inputTokens: 48_200, cachedTokens: 44_032, outputTokens: 1_912, reasoningTokens: 1_400 },
   },
   {
     ...{
@@ -126,9 +124,16 @@ const kinds: readonly object[] = [
     ...{ endpoint: '/v1/chat/completions', model: 'gateway/snel', status: 200, ending: RequestEnding.FAILED },
     times: { admitted: 0.5, bodyRead: 1.4, firstAttempt: 2.4, firstByte: 350, ended: 1_820 },
     attempts: [
-      { ...took, asked: 1.4, acquired: 2.4, firstByte: 350, ended: 1_818, result: AttemptResult.SERVER_ERROR },
+      {
+        ...took,
+        asked: 1.4,
+        acquired: 2.4,
+        firstByte: 350,
+        ended: 1_818,
+        result: AttemptResult.SERVER_ERROR,
+        usage: { inputTokens: 620, outputTokens: 88, estimated: true },
+      },
     ],
-    usage: { inputTokens: 620, outputTokens: 88, estimated: true },
   },
   {
     ...{ endpoint: '/v1/messages', model: 'claude-sonnet-5', status: 499, ending: RequestEnding.ABORTED },
@@ -145,9 +150,9 @@ const kinds: readonly object[] = [
         ended: 1_299,
         result: AttemptResult.CANCELLED,
         cancelReason: CancelReason.CLIENT_LEFT,
+        usage: { inputTokens: 9_100, outputTokens: 40, estimated: true },
       },
     ],
-    usage: { inputTokens: 9_100, outputTokens: 40, estimated: true },
   },
   {
     ...{
@@ -177,9 +182,9 @@ const kinds: readonly object[] = [
         ended: 19_395,
         result: AttemptResult.SUCCEEDED,
         upstreamStatus: 200,
+        usage: { inputTokens: 22_000, outputTokens: 3_100 },
       },
     ],
-    usage: { inputTokens: 22_000, outputTokens: 3_100 },
   },
   {
     ...{
@@ -188,7 +193,6 @@ const kinds: readonly object[] = [
       status: 503,
       ending: RequestEnding.FAILED,
       errorCode: 'providers_unavailable',
-      moved: true,
     },
     times: { admitted: 0.5, bodyRead: 1.3, firstAttempt: 2.2, ended: 96 },
     attempts: [
@@ -213,6 +217,7 @@ function made(index: number): RequestListing {
       requestId: `019a${(index % 65_536).toString(16).padStart(4, '0')}-7c3e-7000-8000-${tail}`,
       tokenId: token?.tokenId ?? '',
       receivedAtMs: started - 40_000 + index * 700,
+      localDay: '2026-11-22',
       ...kind,
     },
   });
@@ -240,19 +245,9 @@ export const requestService: Partial<ServiceImpl<typeof RequestService>> = {
     if (found.length !== 1 || found[0] === undefined)
       throw new ConnectError(`There is no request ${id}.`, Code.NotFound);
     const { request } = found[0];
-    const usage = request?.usage;
-    const recorded = usage && {
-      ...{ requestId: request.requestId, tokenId: request.tokenId, localDay: '2026-11-22', provider: 'provider_a' },
-      ...{ model: request.attempts.at(-1)?.model ?? '', accountId: request.attempts.at(-1)?.accountId ?? '' },
-      inputTokens: usage.inputTokens,
-      cachedTokens: usage.cachedTokens,
-      outputTokens: usage.outputTokens,
-      reasoningTokens: usage.reasoningTokens,
-      estimated: usage.estimated,
-      outcome: LedgerOutcome.COMPLETED,
-    };
     const endedMs = (request?.receivedAtMs ? request.receivedAtMs : 0) + (request?.times?.ended ?? 0);
-    return { request: found[0], loggedAtMs: Math.round(endedMs) + 180, ...(recorded && { recorded }) };
+    const inLedger = request !== undefined && usedBy(request) !== undefined;
+    return { request: found[0], inLedger, loggedAtMs: Math.round(endedMs) + 180 };
   },
   async *watchRequests({ search, token }, { signal }) {
     yield {};
@@ -281,11 +276,11 @@ function runningOnes(): readonly RequestListing[] {
 function fits({ request, tokenLabel }: RequestListing, search: RequestSearch | undefined, token: string): boolean {
   if (request === undefined || search === undefined) return true;
   const { status, filter, endpoint, model, accountId, requestId, sinceMs, untilMs } = search;
-  const ms = request.receivedAtMs;
+  const ms = request.receivedAtMs ?? 0;
   const wanted: Readonly<Record<RequestFilter, boolean>> = {
     [RequestFilter.UNSPECIFIED]: true,
     [RequestFilter.FAILED]: request.ending === RequestEnding.FAILED,
-    [RequestFilter.MOVED]: request.moved && request.ending === RequestEnding.COMPLETED,
+    [RequestFilter.MOVED]: hasFailedOver(request),
     [RequestFilter.SLOW]: request.slow,
     [RequestFilter.REFUSED]: request.ending === RequestEnding.REFUSED,
     [RequestFilter.ABORTED]: request.ending === RequestEnding.ABORTED,

@@ -1,5 +1,5 @@
 import { LimitName } from '@gateway/proto/limiter/v2/limit_pb.js';
-import { RequestEnding } from '@gateway/proto/usage/v1/request_log_pb.js';
+import { RequestEnding } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { RequestFilter } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { describe, expect, it } from 'vitest';
 import { commandLineOver, movedRequest } from './__fixtures__/moved-request.ts';

@@ -1,6 +1,7 @@
 import { endingWords, rejectingLimitText } from '@gateway/presentation/request-endings';
 import {
   attemptResultText,
+  attemptWord,
   hasFailedOver,
   noAccountText,
   noModelText,
@@ -8,25 +9,23 @@ import {
   verdictText,
   type Wording,
 } from '@gateway/presentation/request-text';
+import { outcomeOf, type UsedAttempt, usedBy } from '@gateway/presentation/request-usage';
 import { partTexts } from '@gateway/presentation/usage-parts';
 import { unpricedIn } from '@gateway/prices';
-import type { UsagePart } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
-import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
+import type { Usage } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import {
-  CancelReason,
-  type LoggedAttempt,
+  type RecordedAttempt,
   RequestEnding,
-  type RequestLogged,
-} from '@gateway/proto/usage/v1/request_log_pb.js';
-import { LedgerOutcome, type UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+  type RequestRecorded,
+} from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { type Cell, type Color, type Columns, factSheet, Table } from '../../output/table.ts';
-import { durationText, enumWord, timeText, withNamedZone } from '../../output/words.ts';
+import { durationText, timeText, withNamedZone } from '../../output/words.ts';
 
 /**
  * A request for people: its facts, its way from account to account, and the reasons.
  * @param loggedAtMs when the ledger stored it. Undefined if unknown.
  */
-export function requestText(request: RequestLogged, tokenLabel: string, loggedAtMs?: number): string {
+export function requestText(request: RequestRecorded, tokenLabel: string, loggedAtMs?: number): string {
   const { attempts, noAccount } = request;
   const sentences = attempts.map((attempt, index) => {
     const skipped = skippedSentence(skippedTexts(attempt.skipped, attempts.slice(0, index)));
@@ -44,23 +43,23 @@ export function requestText(request: RequestLogged, tokenLabel: string, loggedAt
 }
 
 /** The ledger's record of a request, which has less than the log had. */
-export function ledgerText(request: UsageRecorded): string {
-  const { requestId, admittedAtMs, tokenId, endpoint, provider, model, accountId, outcome, localDay } = request;
+export function ledgerText(request: RequestRecorded): string {
+  const { requestId, admittedAtMs, tokenId, endpoint, localDay } = request;
+  const used = usedBy(request);
   return factSheet({
     request: requestId,
     admitted: `${timeText(admittedAtMs, 'unknown')} (counted to ${localDay})`,
     token: tokenId,
     endpoint,
-    model: provider === '' ? 'no provider answered' : `${model} of ${provider}`,
-    account: accountId,
-    outcome: enumWord(LedgerOutcome, outcome),
-    tokens: tokensText(request),
-    ...costFacts(request.costMicros, request.parts),
+    model: used?.provider ? `${used.model} of ${used.provider}` : 'no provider answered',
+    account: used?.accountId,
+    outcome: outcomeOf(request),
+    ...usageFacts(used),
   });
 }
 
 /** How a request ended, in a few words: "failed 429 pool_exhausted". */
-export function endingCell(request: RequestLogged): Cell {
+export function endingCell(request: RequestRecorded): Cell {
   const { ending, status, errorCode, slow } = request;
   const limit = rejectingLimitText(request);
   const traits = [
@@ -82,8 +81,8 @@ export function afterText(ms: number | undefined, beginMs = 0): string {
   return ms === undefined ? '–' : durationText(ms - beginMs);
 }
 
-function headText(request: RequestLogged, tokenLabel: string, loggedAtMs: number | undefined): string {
-  const { requestId, clientRequestId, receivedAtMs, tokenId, endpoint, model, usage, costMicros } = request;
+function headText(request: RequestRecorded, tokenLabel: string, loggedAtMs: number | undefined): string {
+  const { requestId, clientRequestId, receivedAtMs, tokenId, endpoint, model } = request;
   return factSheet({
     request: requestId,
     'client request id': clientRequestId,
@@ -92,29 +91,31 @@ function headText(request: RequestLogged, tokenLabel: string, loggedAtMs: number
     endpoint,
     model: model || noModelText(request),
     ended: endingCell(request),
-    tokens: usage === undefined ? 'none recorded' : tokensText(usage),
-    ...costFacts(costMicros, usage?.parts),
+    ...usageFacts(usedBy(request)),
     times: timesText(request, loggedAtMs),
   });
 }
 
-/** What a request cost, and its parts if they were priced by themselves. */
-function costFacts(costMicros: number | undefined, parts: readonly UsagePart[] = []) {
+/** What a request used and cost, and its parts if they were priced by themselves. */
+function usageFacts(used: UsedAttempt | undefined) {
+  if (used === undefined) return { tokens: 'none recorded' };
+  const { costMicros, usage } = used;
   const money = (micros: number) => (micros / 1_000_000).toFixed(6);
-  const unpriced = unpricedIn(parts);
+  const unpriced = unpricedIn(usage.parts);
   const without = [
     ...(unpriced.tokens === 0 ? [] : [`${unpriced.tokens} tokens`]),
     ...(unpriced.calls === 0 ? [] : [`${unpriced.calls} tool calls`]),
   ].join(' and ');
   const cost = costMicros === undefined ? '' : `${money(costMicros)} in the currency of the prices`;
   return {
+    tokens: tokensText(usage),
     cost: [cost, without && `${without} without a price`].filter((text) => text !== '').join(' + '),
-    parts: partTexts(parts, { count: String, money }).join('; '),
+    parts: partTexts(usage.parts, { count: String, money }).join('; '),
   };
 }
 
 /** "1200 in (1000 cached, 100 written to a cache), 80 out (20 reasoning)" */
-function tokensText(usage: Omit<NonNullable<RequestLogged['usage']>, `$${string}`>): string {
+function tokensText(usage: Usage): string {
   const { inputTokens, cachedTokens, outputTokens, reasoningTokens, estimated } = usage;
   const written = usage.cacheWrite5mTokens + usage.cacheWrite1hTokens;
   const parts = [
@@ -126,9 +127,9 @@ function tokensText(usage: Omit<NonNullable<RequestLogged['usage']>, `$${string}
   return `${inputTokens} in${cached}, ${outputTokens} out${reasoning}${estimated ? ', estimated' : ''}`;
 }
 
-function timesText({ times, receivedAtMs }: RequestLogged, loggedAtMs: number | undefined): string {
+function timesText({ times, receivedAtMs }: RequestRecorded, loggedAtMs: number | undefined): string {
   if (times === undefined) return '';
-  const ingested = loggedAtMs && Math.max(times.ended ?? 0, loggedAtMs - receivedAtMs);
+  const ingested = loggedAtMs && receivedAtMs && Math.max(times.ended ?? 0, loggedAtMs - receivedAtMs);
   const { admitted, bodyRead, waitedForRoom, firstAttempt, firstByte, ended } = times;
   const byName = {
     ...{ admitted, 'body read': bodyRead, 'first attempt': firstAttempt, 'first byte': firstByte, ended },
@@ -141,7 +142,7 @@ function timesText({ times, receivedAtMs }: RequestLogged, loggedAtMs: number | 
   return [...known, ...waited].join(', ');
 }
 
-const attemptColumns: Columns<readonly [number, LoggedAttempt]> = {
+const attemptColumns: Columns<readonly [number, RecordedAttempt]> = {
   attempt: ([index]) => String(index + 1),
   account: ([, { accountId }]) => accountId,
   model: ([, { model }]) => model,
@@ -152,14 +153,7 @@ const attemptColumns: Columns<readonly [number, LoggedAttempt]> = {
   duration: ([, { ended, acquired }]) => afterText(ended, acquired),
 };
 
-function attemptWord({ result, cancelReason }: LoggedAttempt): string {
-  if (result === AttemptResult.UNSPECIFIED) return 'in_progress';
-  return cancelReason === CancelReason.UNSPECIFIED
-    ? enumWord(AttemptResult, result)
-    : enumWord(CancelReason, cancelReason);
-}
-
-function attemptSentence(attempt: LoggedAttempt): string {
+function attemptSentence(attempt: RecordedAttempt): string {
   const { accountId, reason, asked, acquired } = attempt;
   // The broker's answer takes a millisecond or two.
   const waited = acquired - asked < 50 ? '' : `; the broker took ${durationText(acquired - asked)} to select it`;

@@ -6,19 +6,19 @@ import {
   CancelReason,
   NoAccountCause,
   RequestEnding,
-  type RequestLogged,
-} from '@gateway/proto/usage/v1/request_log_pb.js';
-import { LedgerOutcome, type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+  type RequestRecorded,
+  RequestRecordedSchema,
+} from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { describe, expect, it } from 'vitest';
 import { commandLineOver, movedId, movedRequest } from './__fixtures__/moved-request.ts';
 
 async function shown(
-  logs: readonly RequestLogged[],
-  { named = movedId, recorded, args = [] }: { named?: string; recorded?: UsageRecorded; args?: string[] } = {},
+  requests: readonly RequestRecorded[],
+  { named = movedId, args = [] }: { named?: string; args?: string[] } = {},
 ) {
-  return await commandLineOver(logs, recorded).line.run('request', named, ...args);
+  return await commandLineOver(requests).line.run('request', named, ...args);
 }
-const textOf = async (request: RequestLogged) => (await shown([request])).printed;
+const textOf = async (request: RequestRecorded) => (await shown([request])).printed;
 
 describe('gatewayctl request', () => {
   it('shows a request: its facts, each attempt, and the reasons', async () => {
@@ -50,7 +50,8 @@ describe('gatewayctl request', () => {
       { inputTokens: 23_000, outputTokens: 1_000, costMicros: 70_000, toolCalls },
       { kind: 'compaction', model: 'm', speed: 'fast', inputTokens: 180_000, outputTokens: 3_500 },
     ].map((part) => create(UsagePartSchema, part));
-    if (request.usage !== undefined) request.usage.parts = parts;
+    const usage = request.attempts.at(-1)?.usage;
+    if (usage !== undefined) usage.parts = parts;
     const text = await textOf(request);
     expect(text).toMatch(
       /cost +1\.250000 in the currency of the prices \+ 183500 tokens and 2 tool calls without a price/,
@@ -61,7 +62,7 @@ describe('gatewayctl request', () => {
   });
 
   it('says why there was no account', async () => {
-    const failed = { ending: RequestEnding.FAILED, attempts: [], moved: false };
+    const failed = { ending: RequestEnding.FAILED, attempts: [] };
     const retryAtMs = movedRequest().attempts[0]?.retryAtMs;
     const exhausted = await textOf(
       movedRequest({
@@ -116,7 +117,7 @@ describe('gatewayctl request', () => {
       limit: LimitName.REQUESTS_PER_MINUTE,
       ...(attempts[0]?.retryAtMs && { retryAtMs: attempts[0].retryAtMs }),
     };
-    const refused = { ending: RequestEnding.REFUSED, status: 429, moved: false, attempts: [], refusal };
+    const refused = { ending: RequestEnding.REFUSED, status: 429, attempts: [], refusal };
     expect(await textOf(movedRequest(refused))).toContain(
       'The token reached its limit of requests per minute. Retry at 2026-11-21 11:00:00 UTC or later.',
     );
@@ -150,15 +151,15 @@ describe('gatewayctl request', () => {
       request: {
         request: {
           requestId: movedId,
-          usage: { inputTokens: 1_200 },
-          attempts: [{ accountId: 'responses/team-a' }, {}],
+          attempts: [{ accountId: 'responses/team-a' }, { usage: { inputTokens: 1_200 } }],
         },
       },
+      inLedger: true,
     });
   });
 
   it("shows the ledger's record if the log does not have the request", async () => {
-    const { exitCode, printed, notes } = await shown([], { recorded });
+    const { exitCode, printed, notes } = await shown([ofLedger]);
     expect(exitCode).toBe(0);
     expect(notes).toContain('The request log does not have this request');
     expect(printed).toMatch(/outcome +aborted/);
@@ -174,13 +175,11 @@ describe('gatewayctl request', () => {
   });
 });
 
-const recorded = create(UsageRecordedSchema, {
+const ofLedger = create(RequestRecordedSchema, {
   requestId: movedId,
   tokenId: 'token-1',
-  provider: 'provider_a',
-  model: 'gpt-5.5',
-  inputTokens: 10,
-  outputTokens: 5,
-  estimated: true,
-  outcome: LedgerOutcome.ABORTED,
+  attempts: [
+    { provider: 'provider_a', model: 'gpt-5.5', usage: { inputTokens: 10, outputTokens: 5, estimated: true } },
+  ],
+  ending: RequestEnding.ABORTED,
 });

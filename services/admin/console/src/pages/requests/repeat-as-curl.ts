@@ -1,4 +1,4 @@
-import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
+import type { RequestRecorded } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 
 /**
  * A command that sends a request to the same model at the same endpoint. The prompt is not known
@@ -40,7 +40,7 @@ const bodies: Readonly<Record<string, object>> = {
   '/v1/responses': { input: [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: '…' }] }] },
 };
 
-type Repeatable = Pick<RequestLogged, 'endpoint' | 'model'> & {
+type Repeatable = Pick<RequestRecorded, 'endpoint' | 'model'> & {
   /** Undefined: unknown. */
   readonly streamed?: boolean | undefined;
 };

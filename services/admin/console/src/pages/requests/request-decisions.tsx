@@ -1,9 +1,9 @@
-import { noAccountText, skippedTexts } from '@gateway/presentation';
-import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
+import { attemptWord, noAccountText, skippedTexts } from '@gateway/presentation';
+import type { RequestRecorded } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { accountLink } from '../../frame/address.ts';
 import { Link } from '../../frame/link.tsx';
 import { Status } from '../../ui/status.tsx';
-import { attemptText, attemptTone, attemptWord, wording } from './request-words.ts';
+import { attemptText, attemptTone, wording } from './request-words.ts';
 
 /**
  * Each account that was tried: why it was selected, why others were skipped, and the result of the
@@ -12,7 +12,7 @@ import { attemptText, attemptTone, attemptWord, wording } from './request-words.
 export function RequestDecisions({
   request: { attempts, noAccount, refusal, model },
 }: {
-  readonly request: RequestLogged;
+  readonly request: RequestRecorded;
 }) {
   if (attempts.length === 0 && noAccount === undefined) {
     return (
@@ -30,7 +30,7 @@ export function RequestDecisions({
           <p className="row">
             <Link to={accountLink(attempt.accountId)}>{attempt.accountId}</Link>
             <span className="faint">{attempt.model}</span>
-            <Status tone={attemptTone(attempt)}>{attemptWord(attempt)}</Status>
+            <Status tone={attemptTone(attempt)}>{attemptWord(attempt).replaceAll('_', ' ')}</Status>
           </p>
           <p>{attemptText(attempt)}</p>
           <Skipped texts={skippedTexts(attempt.skipped, attempts.slice(0, index))} />

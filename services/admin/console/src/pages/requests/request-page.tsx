@@ -7,14 +7,16 @@ import {
   hasFailedOver,
   noModelText,
   noUsageText,
+  type Outcome,
+  outcomeOf,
+  usedBy,
   verdictText,
 } from '@gateway/presentation';
 import { partTexts } from '@gateway/presentation/usage-parts';
 import { PriceBook, unpricedIn } from '@gateway/prices';
 import { ConfigurationService } from '@gateway/proto/admin/v1/configuration_service_pb.js';
 import type { GetRequestResponse } from '@gateway/proto/admin/v1/request_service_pb.js';
-import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
-import { LedgerOutcome, type UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import type { RequestRecorded } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { useParams } from 'wouter';
 import { accountLink } from '../../frame/address.ts';
 import { Link } from '../../frame/link.tsx';
@@ -72,11 +74,13 @@ function MayRun({ requestId }: { readonly requestId: string }) {
   );
 }
 
-function Known({ answer: { request: listing, recorded, loggedAtMs } }: { readonly answer: GetRequestResponse }) {
+function Known({ answer: { request: listing, inLedger, loggedAtMs } }: { readonly answer: GetRequestResponse }) {
   const request = listing?.request;
+  if (request === undefined) return null;
+  const isLogged = request.receivedAtMs !== undefined;
   return (
     <>
-      {request !== undefined && (
+      {isLogged && (
         <>
           <Summary request={request} tokenLabel={listing?.tokenLabel ?? ''} />
           <Panel title="Timeline" wide>
@@ -88,14 +92,14 @@ function Known({ answer: { request: listing, recorded, loggedAtMs } }: { readonl
         </>
       )}
       <div className="panels">
-        <UsagePanel request={request} recorded={recorded} />
-        {request !== undefined && <RepeatPanel request={request} />}
+        <UsagePanel request={request} inLedger={inLedger} />
+        {isLogged && <RepeatPanel request={request} />}
       </div>
     </>
   );
 }
 
-function Summary({ request, tokenLabel }: { readonly request: RequestLogged; readonly tokenLabel: string }) {
+function Summary({ request, tokenLabel }: { readonly request: RequestRecorded; readonly tokenLabel: string }) {
   const { requestId, clientRequestId, receivedAtMs, tokenId, endpoint, model, errorCode, slow } = request;
   const { tone, text } = endingOf(request);
   const verdict = verdictText(request, wording);
@@ -126,14 +130,15 @@ function Summary({ request, tokenLabel }: { readonly request: RequestLogged; rea
         <Fact name="Model">
           {model === '' ? noModelText(request) : <code>{model}</code>} at <code>{endpoint}</code>
         </Fact>
-        <AnswererFact answerer={answererOf(request, undefined)} />
+        <AnswererFact request={request} />
       </dl>
     </section>
   );
 }
 
 /** The account that answered, or the one that was tried last. */
-function AnswererFact({ answerer }: { readonly answerer: ReturnType<typeof answererOf> }) {
+function AnswererFact({ request }: { readonly request: RequestRecorded }) {
+  const answerer = answererOf(request);
   if (answerer === undefined) return <Fact name="Answered by">No account</Fact>;
   const { label, accountId, model } = answerer;
   return (
@@ -143,26 +148,17 @@ function AnswererFact({ answerer }: { readonly answerer: ReturnType<typeof answe
   );
 }
 
-const outcomes: Readonly<Record<LedgerOutcome, string>> = {
-  [LedgerOutcome.UNSPECIFIED]: 'Unknown',
-  [LedgerOutcome.COMPLETED]: 'Completed',
-  [LedgerOutcome.ABORTED]: 'Client disconnected',
-  [LedgerOutcome.FAILED]: 'Failed mid-stream',
-  [LedgerOutcome.LOST]: 'Lost when its edge stopped: its tokens count, but not as a request',
-  [LedgerOutcome.GIVEN_UP]: 'Abandoned attempt: its tokens count, but not as a request',
+const outcomes: Readonly<Record<Outcome, string>> = {
+  completed: 'Completed',
+  aborted: 'Client disconnected',
+  failed: 'Failed mid-stream',
+  lost: 'Lost when its edge stopped: its tokens count, but not as a request',
 };
 
-/** Usage and its cost: from the ledger, otherwise from the log. */
-function UsagePanel({
-  request,
-  recorded,
-}: {
-  readonly request: RequestLogged | undefined;
-  readonly recorded: UsageRecorded | undefined;
-}) {
+function UsagePanel({ request, inLedger }: { readonly request: RequestRecorded; readonly inLedger: boolean }) {
   const configuration = useQuery(ConfigurationService.method.getConfiguration, {}, { staleTime: 60_000 });
-  const used = recorded ?? request?.usage;
-  if (used === undefined) {
+  const attempt = usedBy(request);
+  if (attempt === undefined) {
     return (
       <Panel title="Usage">
         <p className="faint">{noUsageText(request)}</p>
@@ -170,8 +166,7 @@ function UsagePanel({
     );
   }
   const { prices = [], specialPrices = [], currency = '' } = configuration.data?.file ?? {};
-  const model = recorded?.model || (request?.attempts.at(-1)?.model ?? '');
-  const frozen = recorded === undefined ? request?.costMicros : recorded.costMicros;
+  const { usage: used, model, costMicros: frozen } = attempt;
   const book = new PriceBook({ currency, prices, specialPrices });
   const unpriced = unpricedIn(used.parts);
   // The usual price of today is not that of what was served otherwise.
@@ -180,9 +175,9 @@ function UsagePanel({
     <Panel
       title="Usage"
       aside={
-        recorded === undefined
-          ? 'From the request log; not yet in the ledger'
-          : `In the ledger, day ${recorded.localDay} (Amsterdam)`
+        inLedger
+          ? `In the ledger, day ${request.localDay} (Amsterdam)`
+          : 'From the request log; no longer in the ledger'
       }
     >
       <dl className="facts">
@@ -214,18 +209,14 @@ function UsagePanel({
             {partTexts(used.parts, { count: formatCount, money: (micros) => formatMoney(micros, currency) }).join('; ')}
           </Fact>
         )}
-        {recorded !== undefined && (
-          <>
-            <Fact name="Ledger outcome">{outcomes[recorded.outcome]}</Fact>
-            {request === undefined && <AnswererFact answerer={answererOf(undefined, recorded)} />}
-          </>
-        )}
+        {inLedger && <Fact name="Ledger outcome">{outcomes[outcomeOf(request)]}</Fact>}
+        {request.receivedAtMs === undefined && <AnswererFact request={request} />}
       </dl>
     </Panel>
   );
 }
 
-function RepeatPanel({ request }: { readonly request: RequestLogged }) {
+function RepeatPanel({ request }: { readonly request: RequestRecorded }) {
   const [address] = usePublicAddress();
   const text = repeatAsCurl(request, address);
   return (

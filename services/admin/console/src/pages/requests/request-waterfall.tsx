@@ -1,9 +1,9 @@
-import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
+import type { RequestRecorded } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { durationText } from './request-words.ts';
 import { placeOf, type WaterfallBar, waterfallOf } from './waterfall.ts';
 
 interface WaterfallProps {
-  readonly request: RequestLogged;
+  readonly request: RequestRecorded;
   /** When the ledger stored it. Undefined if unknown. */
   readonly loggedAtMs: number | undefined;
 }

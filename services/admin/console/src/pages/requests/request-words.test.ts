@@ -1,6 +1,6 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
-import { LoggedAttemptSchema, RequestEnding } from '@gateway/proto/usage/v1/request_log_pb.js';
+import { RecordedAttemptSchema, RequestEnding } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { describe, expect, it } from 'vitest';
 import { attemptText, durationText, endingOf } from './request-words.ts';
 
@@ -11,7 +11,8 @@ describe('how a request ended', () => {
 });
 
 describe('an attempt', () => {
-  const text = (init: MessageInitShape<typeof LoggedAttemptSchema>) => attemptText(create(LoggedAttemptSchema, init));
+  const text = (init: MessageInitShape<typeof RecordedAttemptSchema>) =>
+    attemptText(create(RecordedAttemptSchema, init));
 
   it('says why this account, and how it went', () => {
     const reason = 'because its session is bound to it';

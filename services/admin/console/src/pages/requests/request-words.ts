@@ -1,11 +1,10 @@
 import { attemptResultText, endingWords, formatSeconds, type Wording } from '@gateway/presentation';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import {
-  CancelReason,
-  type LoggedAttempt,
+  type RecordedAttempt,
   RequestEnding,
-  type RequestLogged,
-} from '@gateway/proto/usage/v1/request_log_pb.js';
+  type RequestRecorded,
+} from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import type { Tone } from '../../ui/status.tsx';
 import { formatMoment } from '../../ui/time.tsx';
 
@@ -13,7 +12,7 @@ import { formatMoment } from '../../ui/time.tsx';
 export const wording: Wording = { moment: formatMoment, duration: durationText };
 
 /** How a request ended, with its status: "Rejected 429". */
-export function endingOf({ ending, status }: Pick<RequestLogged, 'ending' | 'status'>): { tone: Tone; text: string } {
+export function endingOf({ ending, status }: Pick<RequestRecorded, 'ending' | 'status'>): { tone: Tone; text: string } {
   const word = endingWords[ending];
   return { tone: endingTones[ending], text: `${word.slice(0, 1).toUpperCase()}${word.slice(1)} ${status}` };
 }
@@ -27,7 +26,7 @@ const endingTones: Readonly<Record<RequestEnding, Tone>> = {
 };
 
 /** Why this account was chosen, and the result. */
-export function attemptText(attempt: LoggedAttempt): string {
+export function attemptText(attempt: RecordedAttempt): string {
   const { reason, asked, acquired } = attempt;
   // The broker's answer takes a millisecond or two.
   const waited = acquired - asked < 50 ? '' : ` The broker took ${durationText(acquired - asked)} to select it.`;
@@ -35,15 +34,7 @@ export function attemptText(attempt: LoggedAttempt): string {
   return `${why}${waited} ${attemptResultText(attempt, wording)}`.trim();
 }
 
-/** "rate limited", "client disconnected" */
-export function attemptWord({ result, cancelReason }: LoggedAttempt): string {
-  if (cancelReason !== CancelReason.UNSPECIFIED) return CancelReason[cancelReason].toLowerCase().replaceAll('_', ' ');
-  return result === AttemptResult.UNSPECIFIED
-    ? 'in progress'
-    : AttemptResult[result].toLowerCase().replaceAll('_', ' ');
-}
-
-export function attemptTone({ result }: LoggedAttempt): Tone {
+export function attemptTone({ result }: RecordedAttempt): Tone {
   if (result === AttemptResult.SUCCEEDED) return 'good';
   return result === AttemptResult.CANCELLED || result === AttemptResult.UNSPECIFIED ? 'neutral' : 'bad';
 }

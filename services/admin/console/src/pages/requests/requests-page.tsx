@@ -1,5 +1,5 @@
 import { useInfiniteQuery } from '@connectrpc/connect-query';
-import { formatCompact, formatCount, formatCountOf, rejectingLimitText } from '@gateway/presentation';
+import { formatCompact, formatCount, formatCountOf, rejectingLimitText, usedBy } from '@gateway/presentation';
 import { type RequestListing, RequestService } from '@gateway/proto/admin/v1/request_service_pb.js';
 import { useEffect, useMemo, useState } from 'react';
 import { useLive } from '../../api/live.ts';
@@ -202,7 +202,7 @@ const columns: readonly Column<RequestListing>[] = [
     align: 'end',
     line: 'second',
     render: ({ request }) => {
-      const usage = request?.usage;
+      const usage = request && usedBy(request)?.usage;
       return usage === undefined ? '–' : `${formatCompact(usage.inputTokens)} / ${formatCompact(usage.outputTokens)}`;
     },
   },

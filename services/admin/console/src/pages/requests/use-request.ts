@@ -16,7 +16,10 @@ export function useRequest(text: string) {
         (failures < mostTries && isToCome(text, error, Date.now())) || (failures < 2 && mayPass(error)),
       retryDelay: waitMs,
       refetchInterval: ({ state: { data, dataUpdateCount } }) =>
-        data !== undefined && data.request === undefined && isRecent(text, Date.now()) && dataUpdateCount < mostTries
+        data !== undefined &&
+        data.request?.request?.receivedAtMs === undefined &&
+        isRecent(text, Date.now()) &&
+        dataUpdateCount < mostTries
           ? waitMs(dataUpdateCount)
           : false,
     },

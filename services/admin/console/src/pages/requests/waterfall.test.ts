@@ -1,15 +1,15 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
-import { RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
+import { RequestRecordedSchema } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { describe, expect, it } from 'vitest';
 import { placeOf, waterfallOf } from './waterfall.ts';
 
-const barsOf = (init: MessageInitShape<typeof RequestLoggedSchema>) =>
-  waterfallOf(create(RequestLoggedSchema, init)).bars.map(({ label, fromMs, toMs }) => [label, fromMs, toMs]);
+const barsOf = (init: MessageInitShape<typeof RequestRecordedSchema>) =>
+  waterfallOf(create(RequestRecordedSchema, init)).bars.map(({ label, fromMs, toMs }) => [label, fromMs, toMs]);
 
 describe('the waterfall of a request', () => {
   it('has every step it took, one after the other', () => {
-    const moved = create(RequestLoggedSchema, {
+    const moved = create(RequestRecordedSchema, {
       times: { admitted: 1, bodyRead: 3, firstAttempt: 4, firstByte: 300, ended: 905 },
       attempts: [
         { accountId: 'responses/a', asked: 3, acquired: 4, ended: 120, result: AttemptResult.RATE_LIMITED },
@@ -38,7 +38,7 @@ describe('the waterfall of a request', () => {
   });
 
   it('continues until the ledger stored it, for a quarter of its own time at most', () => {
-    const request = create(RequestLoggedSchema, {
+    const request = create(RequestRecordedSchema, {
       receivedAtMs: 5_000,
       times: { admitted: 1, ended: 100 },
     });

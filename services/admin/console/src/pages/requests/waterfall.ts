@@ -1,5 +1,5 @@
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
-import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
+import type { RequestRecorded } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 
 /**
  * The steps of a request, one bar below the other. Times are milliseconds since it was received.
@@ -22,7 +22,7 @@ export interface WaterfallBar {
  * From its admission to its end, as far as it came, and then until the ledger stored it.
  * @param loggedAtMs since 1970. Undefined if unknown.
  */
-export function waterfallOf(request: RequestLogged, loggedAtMs?: number): Waterfall {
+export function waterfallOf(request: RequestRecorded, loggedAtMs?: number): Waterfall {
   const { times, attempts, noAccount, refusal, receivedAtMs } = request;
   const known = attempts.flatMap(({ acquired, ended }) => [acquired, ended ?? 0]);
   const totalMs = times?.ended ?? Math.max(times?.bodyRead ?? 0, noAccount?.answered ?? 0, ...known);

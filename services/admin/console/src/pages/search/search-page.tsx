@@ -19,7 +19,7 @@ export function SearchPage() {
   const tokens = useQuery(TokenService.method.listTokens, { search: text, includeEnded: true, pageSize: 20 });
   const pools = useQuery(PoolService.method.listPools, {});
   const asked = [request, tokens, pools];
-  const found = request.data?.request?.request ?? request.data?.recorded;
+  const found = request.data?.request?.request;
   const hits: readonly Hit[] = [
     ...(found === undefined
       ? []

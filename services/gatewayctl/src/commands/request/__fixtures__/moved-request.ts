@@ -2,22 +2,23 @@ import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { notFound } from '@gateway/admin/rpc/problems';
 import { type ListRequestsRequest, RequestService } from '@gateway/proto/admin/v1/request_service_pb.js';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
-import { RequestEnding, type RequestLogged, RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
-
-import type { UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import {
+  RequestEnding,
+  type RequestRecorded,
+  RequestRecordedSchema,
+} from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { CommandLine } from '../../../__fixtures__/command-line.ts';
 
 /** A gateway whose log has these requests, and the searches that it received. */
-export function commandLineOver(logs: readonly RequestLogged[], recorded?: UsageRecorded) {
+export function commandLineOver(requests: readonly RequestRecorded[]) {
   const asked: ListRequestsRequest[] = [];
-  const listings = logs.map((request) => ({ request, tokenLabel: 'ci' }));
+  const listings = requests.map((request) => ({ request, tokenLabel: 'ci' }));
   const line = new CommandLine((router) =>
     router.service(RequestService, {
       getRequest: ({ requestId }) => {
         const request = listings.find((each) => `chatcmpl-${each.request.requestId}`.includes(requestId));
-        if (request === undefined && recorded === undefined) throw notFound(`request ${requestId}`);
-        const logged = request && { request, loggedAtMs: Date.parse('2026-11-21T09:00:02.4Z') };
-        return { ...logged, ...(recorded === undefined ? {} : { recorded }) };
+        if (request === undefined) throw notFound(`request ${requestId}`);
+        return { request, inLedger: true, loggedAtMs: Date.parse('2026-11-21T09:00:02.4Z') };
       },
       listRequests: (request) => {
         asked.push(request);
@@ -36,11 +37,11 @@ export function commandLineOver(logs: readonly RequestLogged[], recorded?: Usage
 export const movedId = '01a1fc6b-b507-756f-be4c-3808a428abd2';
 
 /** The members of a log entry, without those of a message. */
-type TraceFields = Extract<MessageInitShape<typeof RequestLoggedSchema>, { readonly $typeName?: never }>;
+type TraceFields = Extract<MessageInitShape<typeof RequestRecordedSchema>, { readonly $typeName?: never }>;
 
 /** A request that failed over from a limited account to another, which served it. */
-export function movedRequest(more: TraceFields = {}): RequestLogged {
-  return create(RequestLoggedSchema, {
+export function movedRequest(more: TraceFields = {}): RequestRecorded {
+  return create(RequestRecordedSchema, {
     requestId: movedId,
     receivedAtMs: Date.parse('2026-11-21T09:00:00Z'),
     tokenId: 'token-1',
@@ -48,12 +49,6 @@ export function movedRequest(more: TraceFields = {}): RequestLogged {
     model: 'gateway/sterk',
     ending: RequestEnding.COMPLETED,
     status: 200,
-    moved: true,
-    usage: {
-      ...{ inputTokens: 1_200, cachedTokens: 1_000, cacheWrite5mTokens: 40, cacheWrite1hTokens: 60 },
-      outputTokens: 80,
-    },
-    costMicros: 1_250_000,
     times: { admitted: 0.5, bodyRead: 1, firstAttempt: 2, firstByte: 340, ended: 2_100 },
     attempts: [
       {
@@ -81,6 +76,11 @@ export function movedRequest(more: TraceFields = {}): RequestLogged {
         result: AttemptResult.SUCCEEDED,
         upstreamStatus: 200,
         amended: 'encrypted_reasoning',
+        usage: {
+          ...{ inputTokens: 1_200, cachedTokens: 1_000, cacheWrite5mTokens: 40, cacheWrite1hTokens: 60 },
+          outputTokens: 80,
+        },
+        costMicros: 1_250_000,
       },
     ],
     ...more,
