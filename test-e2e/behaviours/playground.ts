@@ -1,6 +1,6 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import { PlaygroundEndpoint, PlaygroundService } from '@gateway/proto/admin/v1/playground_service_pb.js';
-import { RequestEnding } from '@gateway/proto/usage/v1/request_log_pb.js';
+import { RequestEnding } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { describe, expect, it } from 'vitest';
 import { adminClient } from '../client/operator.ts';
 import { messagesBody, responsesBody } from '../client/relay.ts';

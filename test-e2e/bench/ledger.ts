@@ -6,12 +6,12 @@ import { parseArgs } from 'node:util';
 import { create } from '@bufbuild/protobuf';
 import { eventDaysOf } from '@gateway/database';
 import { migratePostgres, openPostgres } from '@gateway/database/postgres';
+import { RequestEnding, RequestRecordedSchema } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import {
   UsageGrouping,
   UsageLedgerService,
   UsageReportService,
 } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
-import { LedgerOutcome, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { UsageIngestService, UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { directClientOf } from '@gateway/rpc';
 import { openChannel } from '@gateway/rpc/grpc';
@@ -109,7 +109,7 @@ async function measureIngest(how: string, count: number, batch: number, writers:
     while (unsent > 0) {
       const size = Math.min(batch, unsent);
       unsent -= size;
-      await ingest.record({ events: Array.from({ length: size }, newEvent) });
+      await ingest.record({ requests: Array.from({ length: size }, newEvent) });
     }
   };
   const before = { ms: performance.now(), postgres: postgresMicros(), own: process.cpuUsage(), wal: await walBytes() };
@@ -216,19 +216,20 @@ function newEvent() {
   const [nowMs, random] = [Date.now(), randomBytes(10).toString('hex')];
   const time = nowMs.toString(16).padStart(12, '0');
   const number = Number.parseInt(random.slice(0, 8), 16);
-  return create(UsageRecordedSchema, {
+  const attempt = {
+    provider: number % 2 === 0 ? 'provider_a' : 'provider_b',
+    model: `model-with-a-name-${number % (models ?? 1)}`,
+    accountId: `responses/team-${number % 3}`,
+    usage: { inputTokens: 1_000 + (number % 9_000), cachedTokens: number % 1_000, outputTokens: 100 + (number % 900) },
+  };
+  return create(RequestRecordedSchema, {
     requestId: `${time.slice(0, 8)}-${time.slice(8)}-7${random.slice(0, 3)}-a${random.slice(3, 6)}-${random.slice(6, 18)}`,
     tokenId: `token-00000000-0000-0000-0000-${String(number % (tokens ?? 1)).padStart(12, '0')}`,
     admittedAtMs: nowMs,
     localDay: today,
     endpoint: '/v1/chat/completions',
-    provider: number % 2 === 0 ? 'provider_a' : 'provider_b',
-    model: `model-with-a-name-${number % (models ?? 1)}`,
-    inputTokens: 1_000 + (number % 9_000),
-    cachedTokens: number % 1_000,
-    outputTokens: 100 + (number % 900),
-    outcome: LedgerOutcome.COMPLETED,
-    accountId: `responses/team-${number % 3}`,
+    ending: RequestEnding.COMPLETED,
+    attempts: [attempt],
   });
 }
 

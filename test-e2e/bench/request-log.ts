@@ -6,7 +6,11 @@ import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { type GatewayDatabase, migrate } from '@gateway/database';
 import { openPostgres } from '@gateway/database/postgres';
 import { openSqlite } from '@gateway/database/sqlite';
-import { RequestEnding, type RequestLogged, RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
+import {
+  RequestEnding,
+  type RequestRecorded,
+  RequestRecordedSchema,
+} from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import {
   type ListRequestsResponse,
   RequestFilter,
@@ -17,6 +21,7 @@ import { UsageIngestService } from '@gateway/proto/usage/v1/usage_service_pb.js'
 import { type Client, directClientOf } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { startPostgres } from '@gateway/testkit';
+import { localDayOf } from '@gateway/time';
 import { createUsageIngestService } from '@gateway/usage-ingest/service';
 import { createUsageQueryService } from '@gateway/usage-query/service';
 import { sql } from 'kysely';
@@ -115,7 +120,7 @@ async function fill(engine: string, database: GatewayDatabase): Promise<void> {
   const startedMs = performance.now();
   const write = async () => {
     for (const n of batches)
-      await ingest.record({ logs: Array.from({ length: 500 }, (_, m) => requestOf(n * 500 + m)) });
+      await ingest.record({ requests: Array.from({ length: 500 }, (_, m) => requestOf(n * 500 + m)) });
   };
   await Promise.all(Array.from({ length: 4 }, write));
   const pace = requestCount / ((performance.now() - startedMs) / 1_000);
@@ -124,7 +129,7 @@ async function fill(engine: string, database: GatewayDatabase): Promise<void> {
   print(`${engine}: written, batches of 500, four at a time`, `${pace.toFixed(0)} entries/s`);
 }
 
-function requestOf(n: number): RequestLogged {
+function requestOf(n: number): RequestRecorded {
   const atMs = firstMs + Math.floor((n / requestCount) * spanMs);
   const isFailed = n % 97 === 0;
   const attempts = Array.from({ length: n % 31 === 0 ? 2 : 1 }, (_, attempt) => ({
@@ -137,19 +142,20 @@ function requestOf(n: number): RequestLogged {
     firstByte: 340.25,
     ended: 2_100.75,
     upstreamStatus: isFailed ? 503 : 200,
+    usage: { inputTokens: n % 9_000, outputTokens: n % 900 },
   }));
-  return create(RequestLoggedSchema, {
+  return create(RequestRecordedSchema, {
     requestId: idAt(atMs, n),
     receivedAtMs: atMs,
+    admittedAtMs: atMs,
+    localDay: localDayOf(atMs),
     tokenId: n % 100_000 === 5 ? 'rare' : tokenOf(n * 7),
     endpoint: n % 2 === 0 ? '/v1/chat/completions' : '/v1/messages',
     model: n % 100_000 === 3 ? 'rare-model' : `model-${n % 4}`,
     attempts,
     ending: isFailed ? RequestEnding.FAILED : RequestEnding.COMPLETED,
     status: isFailed ? 503 : 200,
-    usage: { inputTokens: n % 9_000, outputTokens: n % 900 },
     times: { admitted: 0.5, bodyRead: 0.75, firstAttempt: 1.5, firstByte: 340.25, ended: 2_100.75 },
-    moved: attempts.length > 1,
     slow: n % 211 === 0,
     clientRequestId: n % 10 === 0 ? `client-${n}` : '',
   });

@@ -55,7 +55,7 @@ const ask = (session: string = crypto.randomUUID(), text = token.text) =>
 const isLogged = (requestId: string) =>
   expect
     .poll(() => adminClient(RequestService, gateway).getRequest({ requestId }))
-    .toMatchObject({ request: { request: { requestId } } });
+    .toMatchObject({ request: { request: { requestId, receivedAtMs: expect.any(Number) } } });
 
 /**
  * A request whose first account was limited, and which the other one served. Returns its id, and

@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path';
 import { create } from '@bufbuild/protobuf';
 import { openSqlite } from '@gateway/database/sqlite';
-import { LedgerOutcome, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { RequestEnding, RequestRecordedSchema } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { UsageIngestService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { directClientOf } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
@@ -24,7 +24,7 @@ export async function recordMonth({ gatewayFile }: AllInOneTopology, teams: read
   const { routes } = stack.use(createUsageIngestService(config, { database }, runtime));
   const ingest = directClientOf(routes, UsageIngestService);
   for (let daysAgo = 30; daysAgo > 0; daysAgo--) {
-    await ingest.record({ events: teams.flatMap((team) => dayOf(team, daysAgo)) });
+    await ingest.record({ requests: teams.flatMap((team) => dayOf(team, daysAgo)) });
   }
 }
 
@@ -35,13 +35,12 @@ function dayOf({ tokenId, share }: Team, daysAgo: number) {
   const requests = Math.ceil(share * (isWeekend ? 1 : 4) * (1.6 - daysAgo / 40) + ((daysAgo * share) % 3));
   return Array.from({ length: requests }, (_, n) => {
     const { provider, model, accountId } = models[(n + share) % models.length] ?? models[0];
-    return create(UsageRecordedSchema, {
-      ...{ requestId: idAt(noonMs, share * 1_000 + n), tokenId, provider, model, accountId },
-      ...{ admittedAtMs: noonMs, localDay: localDayOf(noonMs), outcome: LedgerOutcome.COMPLETED },
+    const usage = { inputTokens: 3_000 + 170 * n, cachedTokens: 1_500 + 60 * n, outputTokens: 700 + 40 * n };
+    return create(RequestRecordedSchema, {
+      ...{ requestId: idAt(noonMs, share * 1_000 + n), tokenId, admittedAtMs: noonMs, localDay: localDayOf(noonMs) },
       endpoint: '/v1/chat/completions',
-      inputTokens: 3_000 + 170 * n,
-      cachedTokens: 1_500 + 60 * n,
-      outputTokens: 700 + 40 * n,
+      ending: RequestEnding.COMPLETED,
+      attempts: [{ provider, model, accountId, usage }],
     });
   });
 }

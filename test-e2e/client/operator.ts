@@ -16,7 +16,7 @@ import {
 } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import type { Account } from '@gateway/proto/pool/v1/account_pb.js';
 import { PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
-import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
+import type { RequestRecorded } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { UsageReportService } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { RpcError } from '@gateway/rpc';
 import { type Channel, openChannel, Tls } from '@gateway/rpc/grpc';
@@ -39,7 +39,7 @@ export interface Operator {
    */
   knowsModelsOf(pool: string): Promise<boolean>;
   /** The latest requests of a token, newest first. */
-  requestsOf(tokenId: string): Promise<readonly RequestLogged[]>;
+  requestsOf(tokenId: string): Promise<readonly RequestRecorded[]>;
 }
 
 /** A client of the admin API, signed in with an operator's token. */

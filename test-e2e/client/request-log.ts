@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { toJson } from '@bufbuild/protobuf';
-import { RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
+import { RequestRecordedSchema } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { roomMs } from '@gateway/testkit/room';
 import type { Topology } from '../topologies/topology.ts';
 
@@ -13,16 +13,8 @@ export interface LoggedRequestJson {
   readonly ending: string;
   readonly status?: number;
   readonly errorCode?: string;
-  readonly moved?: boolean;
   readonly attempts?: readonly AttemptJson[];
   readonly noAccount?: { readonly cause: string; readonly retryAtMs?: number };
-  readonly usage?: {
-    readonly inputTokens?: number;
-    readonly outputTokens?: number;
-    readonly cacheWrite5mTokens?: number;
-    readonly cacheWrite1hTokens?: number;
-  };
-  readonly costMicros?: number;
 }
 
 export interface AttemptJson {
@@ -32,8 +24,14 @@ export interface AttemptJson {
   readonly upstreamStatus?: number;
   readonly retryAtMs?: number;
   readonly amended?: string;
-  readonly givenUp?: string;
   readonly skipped?: readonly { readonly pool: string; readonly reason: string; readonly count: number }[];
+  readonly usage?: {
+    readonly inputTokens?: number;
+    readonly outputTokens?: number;
+    readonly cacheWrite5mTokens?: number;
+    readonly cacheWrite1hTokens?: number;
+  };
+  readonly costMicros?: number;
 }
 
 /**
@@ -46,7 +44,7 @@ export async function loggedRequestsOf(
   atLeast = 1,
 ): Promise<readonly LoggedRequestJson[]> {
   for (const giveUpAtMs = Date.now() + roomMs(10_000); ; await sleep(50)) {
-    const requests = (await operator.requestsOf(tokenId)).map((each) => toJson(RequestLoggedSchema, each));
+    const requests = (await operator.requestsOf(tokenId)).map((each) => toJson(RequestRecordedSchema, each));
     if (requests.length >= atLeast || Date.now() > giveUpAtMs) return requests as unknown as LoggedRequestJson[];
   }
 }

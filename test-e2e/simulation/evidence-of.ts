@@ -2,12 +2,12 @@ import { CostKind } from '@gateway/proto/limiter/v2/limit_pb.js';
 import type { RecordedRequest, Simulator } from '@gateway/simulator';
 import { localDayOf } from '@gateway/time';
 import { fromUsageMessage } from '@gateway/usage-stream/usage-message';
+import { ledgerRowsOf } from '../faults/audit/read-outboxes.ts';
 import type { CountAt, Evidence, GroupState, LedgerRow, Note, Trouble } from './checkers/evidence.ts';
 import type { ClientRequest, ClientToken } from './clients/client.ts';
 import { limitsOf, type Operator, type TokenGroup } from './clients/operator.ts';
 import type { Cluster } from './gateway/cluster.ts';
 import { simulatedPools } from './gateway/simulated-pools.ts';
-import { tokensOf } from './stores/disks.ts';
 import type { StreamMessage } from './stores/jet-stream.ts';
 
 export interface Witnesses {
@@ -136,8 +136,8 @@ export async function sizesOf(cluster: Cluster): Promise<ReadonlyMap<string, num
 }
 
 function tokensIn(messages: readonly StreamMessage[]): readonly (readonly [string, number])[] {
-  const events = messages.flatMap(({ data }) => fromUsageMessage(data).events);
-  return events.map((event) => [event.requestId, tokensOf(event)]);
+  const rows = messages.flatMap(({ data }) => fromUsageMessage(data)).flatMap(ledgerRowsOf);
+  return rows.map(({ requestId, tokens }) => [requestId, tokens]);
 }
 
 function describe(thrown: unknown): string {

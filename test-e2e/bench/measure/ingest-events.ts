@@ -1,7 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { create } from '@bufbuild/protobuf';
-import { LedgerOutcome, type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import {
+  RequestEnding,
+  type RequestRecorded,
+  RequestRecordedSchema,
+} from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { toUsageMessages, usageStreamNames } from '@gateway/usage-stream';
 import { connect } from 'nats';
 import { Client } from 'pg';
@@ -62,30 +66,33 @@ export async function measureIngest(services: ServicesSystem): Promise<ServiceFi
   }
 }
 
-function messagesOf(events: readonly UsageRecorded[]) {
+function messagesOf(requests: readonly RequestRecorded[]) {
   const messages = [];
-  for (let start = 0; start < events.length; start += eventsPerMessage) {
-    messages.push(...toUsageMessages({ events: events.slice(start, start + eventsPerMessage), logs: [] }));
+  for (let start = 0; start < requests.length; start += eventsPerMessage) {
+    messages.push(...toUsageMessages(requests.slice(start, start + eventsPerMessage)));
   }
   return messages;
 }
 
-function usageEvent(marker: string, index: number): UsageRecorded {
+function usageEvent(marker: string, index: number): RequestRecorded {
   const nowMs = Date.now();
   const time = nowMs.toString(16).padStart(12, '0');
   const random = randomUUID();
-  return create(UsageRecordedSchema, {
+  return create(RequestRecordedSchema, {
     requestId: `${time.slice(0, 8)}-${time.slice(8)}-7${random.slice(15)}`,
     tokenId: `bench-${marker}-${index % 100}`,
     admittedAtMs: nowMs,
     localDay: new Intl.DateTimeFormat('sv-SE', { timeZone: 'Europe/Amsterdam' }).format(nowMs),
     endpoint: '/v1/chat/completions',
-    provider: 'provider_a',
-    model: `gpt-bench-${index % 10}`,
-    inputTokens: 1_000 + (index % 9_000),
-    outputTokens: 100 + (index % 900),
-    outcome: LedgerOutcome.COMPLETED,
-    accountId: `responses/team-${index % 3}`,
+    ending: RequestEnding.COMPLETED,
+    attempts: [
+      {
+        provider: 'provider_a',
+        model: `gpt-bench-${index % 10}`,
+        accountId: `responses/team-${index % 3}`,
+        usage: { inputTokens: 1_000 + (index % 9_000), outputTokens: 100 + (index % 900) },
+      },
+    ],
   });
 }
 

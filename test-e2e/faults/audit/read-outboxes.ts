@@ -3,9 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fromBinary } from '@bufbuild/protobuf';
-import { UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import type { Usage } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import { type RequestRecorded, RequestRecordedSchema } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 
-/** A row of an edge's outbox: a request that it owes the ledger. */
+/** A row that an edge owes the ledger, by its outbox. */
 export interface OutboxRow {
   readonly kind: 'open' | 'final';
   readonly requestId: string;
@@ -14,9 +15,23 @@ export interface OutboxRow {
   readonly file: string;
 }
 
-/** All current rows of the edges' outboxes. */
+export interface UsageRow {
+  readonly requestId: string;
+  readonly tokens: number;
+}
+
+/** All rows that the edges' outboxes have for the ledger now. */
 export async function readOutboxes(dataFolders: readonly string[]): Promise<readonly OutboxRow[]> {
   return (await Promise.all(dataFolders.map((folder) => readFolder(join(folder, 'outbox'))))).flat();
+}
+
+/** The rows of the ledger that a record stands for, one of each attempt with usage. */
+export function ledgerRowsOf({ requestId, attempts }: RequestRecorded): readonly UsageRow[] {
+  return attempts.flatMap(({ usage }, index) => {
+    if (usage === undefined) return [];
+    const isLast = index === attempts.length - 1;
+    return { requestId: isLast ? requestId : `${requestId}/${index + 1}`, tokens: tokensOf(usage) };
+  });
 }
 
 async function readFolder(folder: string): Promise<readonly OutboxRow[]> {
@@ -45,14 +60,20 @@ async function readCopy(folder: string, name: string): Promise<readonly OutboxRo
 function rowsOf(path: string, file: string): readonly OutboxRow[] {
   const database = new DatabaseSync(path);
   try {
-    const rows = database.prepare("SELECT kind, event FROM rows WHERE kind <> 'log'");
-    return rows.all().map(({ kind, event }) => {
-      const { requestId, tokenId, admittedAtMs } = fromBinary(UsageRecordedSchema, event as Uint8Array);
-      return { kind: kind === 'open' ? 'open' : 'final', requestId, tokenId, admittedAtMs, file };
+    const rows = database.prepare('SELECT kind, record FROM rows');
+    return rows.all().flatMap(({ kind, record: bytes }) => {
+      const record = fromBinary(RequestRecordedSchema, bytes as Uint8Array);
+      const { tokenId, admittedAtMs } = record;
+      const of = { kind: kind === 'open' ? 'open' : 'final', tokenId, admittedAtMs, file } as const;
+      return ledgerRowsOf(record).map(({ requestId }) => ({ requestId, ...of }));
     });
   } finally {
     database.close();
   }
+}
+
+function tokensOf({ inputTokens, outputTokens }: Usage): number {
+  return inputTokens + outputTokens;
 }
 
 function ignoreMissing(thrown: unknown): undefined {

@@ -1,9 +1,11 @@
 import { create, toBinary } from '@bufbuild/protobuf';
-import { LedgerOutcome, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { RequestEnding, RequestRecordedSchema } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { RecordRequestSchema } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import type { Injection } from './injection.ts';
 
 const mostRepeated = 300;
+/** A later release may have it. */
+const unknownEnding = 99 as RequestEnding;
 
 /** Recorded events come again, in another order, under ids that the stream doesn't know. */
 export const repeatedEvents: Injection = {
@@ -30,7 +32,7 @@ export const poisonedEvents: Injection = {
       unusable({ localDay: 'yesterday' }),
       unusable({ model: 'with\0nul' }),
       unusable({ inputTokens: -1 }),
-      unusable({ outcome: LedgerOutcome.UNSPECIFIED }),
+      unusable({ ending: unknownEnding }),
     ];
     for (const poison of poisons) await stream.publish(poison);
     effects.poisons += poisons.length;
@@ -42,19 +44,17 @@ function unusable(flaw: {
   localDay?: string;
   model?: string;
   inputTokens?: number;
-  outcome?: LedgerOutcome;
+  ending?: RequestEnding;
 }): Uint8Array {
-  const event = create(UsageRecordedSchema, {
+  const { localDay = '2026-11-20', model = 'poison', inputTokens = 1, ending = RequestEnding.COMPLETED } = flaw;
+  const request = create(RequestRecordedSchema, {
     requestId: crypto.randomUUID(),
     tokenId: 'poison',
     admittedAtMs: Date.now(),
-    localDay: '2026-11-20',
+    localDay,
     endpoint: '/v1/messages',
-    provider: 'poison',
-    model: 'poison',
-    inputTokens: 1,
-    outcome: LedgerOutcome.COMPLETED,
-    ...flaw,
+    ending,
+    attempts: [{ provider: 'poison', model, usage: { inputTokens } }],
   });
-  return toBinary(RecordRequestSchema, create(RecordRequestSchema, { events: [event] }));
+  return toBinary(RecordRequestSchema, create(RecordRequestSchema, { requests: [request] }));
 }

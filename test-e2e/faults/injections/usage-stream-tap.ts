@@ -1,5 +1,6 @@
 import { fromUsageMessage, usageStreamNames } from '@gateway/usage-stream';
 import { type ConsumerInfo, connect, type NatsConnection, type StreamState } from 'nats';
+import { ledgerRowsOf } from '../audit/read-outboxes.ts';
 
 /** A usage event in transit, in the stream or in an outbox. */
 export interface TappedEvent {
@@ -82,12 +83,10 @@ export class UsageStreamTap implements AsyncDisposable {
 /** The events of a message; empty if it holds something else. */
 export function eventsIn(data: Uint8Array): readonly TappedEvent[] {
   try {
-    return fromUsageMessage(data).events.map(({ requestId, tokenId, inputTokens, outputTokens, admittedAtMs }) => ({
-      requestId,
-      tokenId,
-      tokens: Number(inputTokens + outputTokens),
-      admittedAtMs,
-    }));
+    return fromUsageMessage(data).flatMap((record) => {
+      const { tokenId, admittedAtMs } = record;
+      return ledgerRowsOf(record).map(({ requestId, tokens }) => ({ requestId, tokenId, tokens, admittedAtMs }));
+    });
   } catch {
     return [];
   }

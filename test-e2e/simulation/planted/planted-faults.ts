@@ -48,8 +48,8 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     name: 'the end of an attempt is not reported when the client leaves',
     file: relay,
-    before: 'await Promise.all([ended, reportEnd(cancelledReport, undefined, thrown)]);',
-    after: 'await Promise.all(clientLeft ? [ended] : [ended, reportEnd(cancelledReport, undefined, thrown)]);',
+    before: 'leases.report({ requestId, affinityKey, attempt, answerKeys })',
+    after: 'clientLeft ? undefined : leases.report({ requestId, affinityKey, attempt, answerKeys })',
     checker: 'leasesReturn',
     runs: quiet,
   },
@@ -76,8 +76,8 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     name: 'an outbox loses the requests that were running when its edge died',
     file: outboxFile,
-    before: 'if (message === undefined) sql.run',
-    after: "if (message === undefined || kind === 'open') sql.run",
+    before: 'if (record === undefined) sql.run',
+    after: "if (record === undefined || kind === 'open') sql.run",
     checker: 'ledgerOnce',
     runs: [['4', '0.1', 'kill']],
   },
@@ -110,7 +110,7 @@ export const plantedFaults: readonly PlantedFault[] = [
     file: outbox,
     before: '        this.#due.resolve();\n        await sleep(pauseMs',
     after:
-      "        for (const { message } of batch) message.requestId += '+';\n        this.#due.resolve();\n        await sleep(pauseMs",
+      "        for (const { record } of batch) record.requestId += '+';\n        this.#due.resolve();\n        await sleep(pauseMs",
     checker: 'ledgerOnce',
     runs: [
       ['1', '0.1', 'kill,cut'],
@@ -207,9 +207,9 @@ export const plantedFaults: readonly PlantedFault[] = [
   },
   {
     name: 'a request that a client left is not recorded',
-    file: callUsage,
-    before: 'this.#record(isUsed ? outcome : undefined)',
-    after: 'this.#record(isUsed && outcome !== LedgerOutcome.ABORTED ? outcome : undefined)',
+    file: call,
+    before: 'this.usage?.end(hasBegun || clientLeft || isTooLong, usage);',
+    after: 'this.usage?.end((hasBegun || isTooLong) && !clientLeft, usage);',
     checker: 'ledgerOnce',
     runs: quiet,
   },
@@ -224,8 +224,8 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     name: 'a request keeps the cost that was known before its end',
     file: callUsage,
-    before: 'event.outcome = outcome;\n    this.#price(sending);\n    const',
-    after: 'event.outcome = outcome;\n    const',
+    before: 'if (isBilled || sending.hasProduced) this.#price(sending);',
+    after: 'if (isBilled || sending.hasProduced) return;',
     checker: 'costsAgree',
     runs: quiet,
   },
@@ -308,8 +308,8 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     name: 'a request that no model answers keeps its place',
     file: call,
-    before: 'if (!this.returnsPlaces()) return;',
-    after: 'if (!this.signal.aborted || !this.returnsPlaces()) return;',
+    before: 'const ended = this.returnsPlaces();',
+    after: 'const ended = used.length > 0 && this.returnsPlaces();',
     checker: 'placesReturn',
     runs: groups,
   },

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { create } from '@bufbuild/protobuf';
 import { isDamage, OutboxFile, type OutboxSynchronous } from '@gateway/edge-router/usage/outbox-file';
-import { UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { RequestRecordedSchema } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Seeded } from '../world/seeded.ts';
 import { Disks } from './disks.ts';
@@ -23,8 +23,9 @@ const path = () => join(folder, 'outbox.sqlite');
 function survivors(synchronous: OutboxSynchronous, seed: number): number | undefined {
   try {
     const file = OutboxFile.open(path(), synchronous);
-    const message = (number: number) => create(UsageRecordedSchema, { requestId: `${number}`, inputTokens: 3 });
-    const row = (number: number) => ({ number, state: 'final', changedAtMs: 0, message: message(number) }) as const;
+    const attempts = [{}, { usage: { inputTokens: 1, outputTokens: 1 } }, { usage: { inputTokens: 3 } }];
+    const record = (number: number) => create(RequestRecordedSchema, { requestId: `${number}`, attempts });
+    const row = (number: number) => ({ number, state: 'final', changedAtMs: 0, record: record(number) }) as const;
     for (let number = 1; number <= 20; number++) file?.write([row(number)]);
     const restore = disks.losePower(folder, synchronous, new Seeded(seed).of('power'));
     file?.[Symbol.dispose]();
@@ -53,7 +54,7 @@ describe('a disk whose power fails', () => {
     });
     expect(left.some((rows) => rows !== undefined && rows < 20)).toBe(true);
     expect(left.includes(undefined)).toBe(synchronous === 'off');
-    expect(disks.unsynced.get('20')).toBe(3);
+    expect([disks.unsynced.get('20'), disks.unsynced.get('20/2')]).toEqual([3, 2]);
   });
 
   it('may fail twice, although the first failure damaged a file', () => {

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { OutboxSynchronous } from '@gateway/edge-router/usage/outbox-file';
-import { decoded, isLog } from '@gateway/edge-router/usage/outbox-row';
-import type { UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { decoded } from '@gateway/edge-router/usage/outbox-row';
+import { ledgerRowsOf } from '../../faults/audit/read-outboxes.ts';
 import type { Statement } from '../world/databases.ts';
 import type { Chance } from '../world/seeded.ts';
 
@@ -81,22 +81,19 @@ export class Disks {
       writeFileSync(copy, bytes);
       writeFileSync(`${copy}-wal`, files.get(`${path}-wal`) ?? '');
       using database = new DatabaseSync(copy);
-      for (const { kind, event } of rowsOf(database)) {
-        const message = decoded(kind, event);
-        if (message !== undefined && !isLog(message)) this.unsynced.set(message.requestId, tokensOf(message));
+      for (const { kind, record: bytes } of rowsOf(database)) {
+        const record = decoded(kind, bytes);
+        if (record === undefined) continue;
+        for (const { requestId, tokens } of ledgerRowsOf(record)) this.unsynced.set(requestId, tokens);
       }
       for (const end of ['', '-wal', '-shm']) rmSync(`${copy}${end}`, { force: true });
     }
   }
 }
 
-export function tokensOf({ inputTokens, outputTokens }: UsageRecorded): number {
-  return Number(inputTokens + outputTokens);
-}
-
 function rowsOf(database: DatabaseSync) {
   try {
-    return database.prepare('SELECT kind, event FROM rows').all();
+    return database.prepare('SELECT kind, record FROM rows').all();
   } catch {
     return [];
   }

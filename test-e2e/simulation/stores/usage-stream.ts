@@ -26,9 +26,7 @@ export function streamConsumer(stream: Pick<JetStreamModel, 'fetch' | 'acknowled
     while (!signal.aborted) {
       try {
         const messages = await stream.fetch(fetchMessages);
-        const batches = messages.map(({ data }) => fromUsageMessage(data));
-        const [events, logs] = [batches.flatMap((batch) => batch.events), batches.flatMap((batch) => batch.logs)];
-        if (messages.length > 0) await sink.record(events, logs);
+        if (messages.length > 0) await sink.record(messages.flatMap(({ data }) => fromUsageMessage(data)));
         if (messages.length > 0) await stream.acknowledge(messages.map(({ sequence }) => sequence));
       } catch {
         await pause(retryMs);
