@@ -97,23 +97,20 @@ export interface RequestLogTable {
   readonly slow: number;
   /** The model by the client's name and by the providers' names, each enclosed in line feeds. */
   readonly models: string;
+  /** The HTTP status. */
+  readonly status: number;
+  readonly endpoint: string;
+  /** The accounts that were tried, each enclosed in line feeds. */
+  readonly accounts: string;
+  /** Empty if the client sent none. */
+  readonly client_request_id: string;
+  /** By the database's clock. */
+  readonly logged_at_ms: number;
   /**
    * The `gateway.usage.v1.RequestRecorded`. All other fields are only in here, so a new field needs
-   * no column. Null in rows of older releases.
+   * no column.
    */
-  readonly entry_bytes: Uint8Array | null;
-  /**
-   * The HTTP status. This column and those below are null in rows of older releases, whose entry
-   * has the value.
-   */
-  readonly status: number | null;
-  readonly endpoint: string | null;
-  /** The accounts that were tried, each enclosed in line feeds. */
-  readonly accounts: string | null;
-  /** Empty if the client sent none. */
-  readonly client_request_id: string | null;
-  /** By the database's clock. */
-  readonly logged_at_ms: number | null;
+  readonly entry_bytes: Uint8Array;
 }
 
 /**

@@ -120,8 +120,8 @@ function entry(receivedAtMs: number, fields: Fields = {}): RequestRecorded {
   });
 }
 
-function decoded(row: { readonly entry_bytes: Uint8Array | null }): RequestRecorded {
-  return fromBinary(RequestRecordedSchema, row.entry_bytes ?? new Uint8Array());
+function decoded(row: { readonly entry_bytes: Uint8Array }): RequestRecorded {
+  return fromBinary(RequestRecordedSchema, row.entry_bytes);
 }
 
 /** Records through a process that then stops. */

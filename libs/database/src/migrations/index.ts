@@ -8,7 +8,6 @@ import * as operators from './20261123060000-operators.ts';
 import * as tokenDetails from './20261123061000-token-details.ts';
 import * as accountUses from './20261123061100-account-uses.ts';
 import * as usageAccounts from './20261123062000-usage-accounts.ts';
-import * as requestSearch from './20261123063000-request-search.ts';
 import * as adminKeys from './20261124060000-admin-keys.ts';
 import * as groups from './20261127090000-groups.ts';
 import * as cost from './20261127091000-cost.ts';
@@ -21,13 +20,13 @@ import * as peopleWhoLeave from './20261128210000-people-who-leave.ts';
 import * as grantNetworks from './20261128214500-grant-networks.ts';
 import * as unpricedModels from './20261128220000-unpriced-models.ts';
 import * as oneDailySum from './20261129010000-one-daily-sum.ts';
-import * as requestLogBytes from './20261129020000-request-log-bytes.ts';
+import * as newRequestLog from './20261129020000-new-request-log.ts';
 
 /**
  * All migrations by name; the leading timestamp determines their order. A migration that has run
  * anywhere never changes: a new one follows it. Each migration must keep the previous release
  * working, because both releases run side by side during an upgrade; docs/operate/stopping.md names
- * the exception.
+ * the exceptions.
  */
 export const migrations: Readonly<Record<string, Migration>> = {
   '20261120090000-tokens': tokens,
@@ -39,7 +38,6 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '20261123061000-token-details': tokenDetails,
   '20261123061100-account-uses': accountUses,
   '20261123062000-usage-accounts': usageAccounts,
-  '20261123063000-request-search': requestSearch,
   '20261124060000-admin-keys': adminKeys,
   '20261127090000-groups': groups,
   '20261127091000-cost': cost,
@@ -52,5 +50,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '20261128214500-grant-networks': grantNetworks,
   '20261128220000-unpriced-models': unpricedModels,
   '20261129010000-one-daily-sum': oneDailySum,
-  '20261129020000-request-log-bytes': requestLogBytes,
+  '20261129020000-new-request-log': newRequestLog,
 };

@@ -3,7 +3,7 @@ import type { RequestRecorded } from '@gateway/proto/usage/v1/request_recorded_p
 import type { Logger } from '@gateway/telemetry';
 import { addLocalDays, localDayOf, sleep } from '@gateway/time';
 import { sql } from 'kysely';
-import { entryColumns, matches, readLogged, type Search } from './request-search.ts';
+import { matches, readRequest, requestColumns, type Search } from './request-search.ts';
 
 /** How often the log is polled while it is watched. */
 const usualPollMs = 1_000;
@@ -107,7 +107,7 @@ export class RequestFeed implements AsyncDisposable {
     for (let [atMs, requestId] = [this.#latestMs - overlapMs, '']; ; ) {
       const rows = await this.#database
         .selectFrom('request_log')
-        .select([...entryColumns, 'logged_at_ms'])
+        .select([...requestColumns, 'logged_at_ms'])
         .where('local_day', '>=', firstDay)
         .where(sql<boolean>`(logged_at_ms, request_id) > (${atMs}, ${requestId})`)
         .orderBy('logged_at_ms')
@@ -115,12 +115,12 @@ export class RequestFeed implements AsyncDisposable {
         .limit(rowsAtATime)
         .execute();
       const fresh = rows.filter(({ request_id }) => !this.#seen.has(request_id));
-      for (const { request_id, logged_at_ms } of fresh) this.#seen.set(request_id, logged_at_ms ?? 0);
+      for (const { request_id, logged_at_ms } of fresh) this.#seen.set(request_id, logged_at_ms);
       yield fresh.map(decodedOnce);
       const last = rows.at(-1);
       this.#latestMs = Math.max(this.#latestMs, last?.logged_at_ms ?? 0);
       if (rows.length < rowsAtATime || last === undefined) break;
-      [atMs, requestId] = [last.logged_at_ms ?? 0, last.request_id];
+      [atMs, requestId] = [last.logged_at_ms, last.request_id];
     }
     for (const [id, atMs] of this.#seen) if (atMs < this.#latestMs - overlapMs) this.#seen.delete(id);
   }
@@ -132,11 +132,11 @@ type FreshRow = () => RequestRecorded;
  * Decoded on demand: of hundreds of requests a second, a watcher of all requests receives only a
  * few.
  */
-function decodedOnce(row: Parameters<typeof readLogged>[0]): FreshRow {
-  let log: RequestRecorded | undefined;
+function decodedOnce(row: Parameters<typeof readRequest>[0]): FreshRow {
+  let request: RequestRecorded | undefined;
   return () => {
-    log ??= readLogged(row);
-    return log;
+    request ??= readRequest(row);
+    return request;
   };
 }
 

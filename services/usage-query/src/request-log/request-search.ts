@@ -25,15 +25,15 @@ export interface Search {
 }
 
 interface Criterion {
-  readonly matches: (log: RequestRecorded) => boolean;
-  /** Excludes rows that can't match. */
+  readonly matches: (request: RequestRecorded) => boolean;
+  /** Excludes rows that can't match. SQLite includes some whose texts differ in case. */
   readonly where: Condition;
 }
 
 export type Condition = RawBuilder<SqlBool>;
 
 /** The columns that have a request whole. */
-export const entryColumns = ['request_id', 'entry_bytes'] as const;
+export const requestColumns = ['request_id', 'entry_bytes'] as const;
 
 /** @throws GatewayError for invalid criteria. */
 export function readSearch(search: RequestSearch | undefined): Search {
@@ -55,19 +55,19 @@ export function readSearch(search: RequestSearch | undefined): Search {
       where: sql`token_id in (${sql.join([...tokenIds])})`,
     },
     model !== '' && {
-      matches: (log) => log.model === model || log.attempts.some((attempt) => attempt.model === model),
+      matches: (request) => request.model === model || request.attempts.some((attempt) => attempt.model === model),
       where: hasLine('models', model),
     },
     ...(filtered ?? []).map(([column, value]) => ({
-      matches: (log: RequestRecorded) => columnOf(log, column) === value,
+      matches: (request: RequestRecorded) => filteredValues[column](request) === value,
       where: sql<SqlBool>`${sql.ref(column)} = ${value}`,
     })),
     sinceMs !== undefined && {
-      matches: (log) => (log.receivedAtMs ?? 0) >= sinceMs,
+      matches: ({ receivedAtMs = 0 }) => receivedAtMs >= sinceMs,
       where: sql`received_at_ms >= ${sinceMs}`,
     },
     untilMs !== undefined && {
-      matches: (log) => (log.receivedAtMs ?? 0) < untilMs,
+      matches: ({ receivedAtMs = 0 }) => receivedAtMs < untilMs,
       where: sql`received_at_ms < ${untilMs}`,
     },
     accountId !== '' && {
@@ -75,11 +75,11 @@ export function readSearch(search: RequestSearch | undefined): Search {
       where: hasLine('accounts', accountId),
     },
     endpoint !== '' && {
-      matches: (log) => log.endpoint === endpoint,
+      matches: (request) => request.endpoint === endpoint,
       where: sql`endpoint = ${endpoint}`,
     },
     status !== 0 && {
-      matches: (log) => log.status >= status && log.status <= lastStatus,
+      matches: (request) => request.status >= status && request.status <= lastStatus,
       where: sql`status between ${status} and ${lastStatus}`,
     },
     idPrefix !== '' && {
@@ -93,36 +93,32 @@ export function readSearch(search: RequestSearch | undefined): Search {
   return { criteria: given, tokenIds, sinceMs, untilMs, idPrefix, isUnusual };
 }
 
-export function matches({ criteria }: Search, log: RequestRecorded): boolean {
-  return criteria.every((criterion) => criterion.matches(log));
+export function matches({ criteria }: Search, request: RequestRecorded): boolean {
+  return criteria.every((criterion) => criterion.matches(request));
 }
 
 /**
- * Decodes a stored entry of the log. A damaged one is shown by what its id says, so that it never
- * hides the others.
+ * Decodes a request of the log. A damaged one is shown by what its id says, so that it never hides
+ * the others.
  */
-export function readLogged({
-  request_id: requestId,
-  entry_bytes: bytes,
-}: Pick<RequestLogTable, (typeof entryColumns)[number]>): RequestRecorded {
+export function readRequest(row: Pick<RequestLogTable, (typeof requestColumns)[number]>): RequestRecorded {
   try {
-    if (bytes === null) throw new Error('the entry is of an older release');
-    return fromBinary(RequestRecordedSchema, bytes);
+    return fromBinary(RequestRecordedSchema, row.entry_bytes);
   } catch {
+    const { request_id: requestId } = row;
     const receivedAtMs = timesOfId(requestId)?.firstMs;
-    return create(RequestRecordedSchema, {
-      requestId,
-      errorCode: 'log_entry_damaged',
-      ...(receivedAtMs !== undefined && { receivedAtMs }),
-    });
+    const damaged = { requestId, errorCode: 'log_entry_damaged' };
+    return create(RequestRecordedSchema, receivedAtMs === undefined ? damaged : { ...damaged, receivedAtMs });
   }
 }
 
-function columnOf(log: RequestRecorded, column: FilteredColumn[0]): number {
-  return Number(column === 'moved' ? log.attempts.length > 1 : log[column]);
-}
+const filteredValues = {
+  moved: ({ attempts }: RequestRecorded) => Number(attempts.length > 1),
+  slow: ({ slow }: RequestRecorded) => Number(slow),
+  ending: ({ ending }: RequestRecorded) => ending,
+};
 
-type FilteredColumn = readonly ['moved' | 'slow' | 'ending', number];
+type FilteredColumn = readonly [keyof typeof filteredValues, number];
 
 /** Columns of the log and their values. Undefined for a number that only a later release knows. */
 const filteredColumns: Readonly<Record<number, readonly FilteredColumn[] | undefined>> = {

@@ -2,7 +2,7 @@ import type { GatewayDatabase } from '@gateway/database';
 import type { RequestRecorded } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { monotonicMs, yieldToEventLoop } from '@gateway/time';
 import { type RawBuilder, sql } from 'kysely';
-import { entryColumns, matches, readLogged, type Search } from './request-search.ts';
+import { matches, readRequest, requestColumns, type Search } from './request-search.ts';
 import { endOfDay, isBefore, type LogKey, type LogWalk, walkedRows, walkOf } from './search-walk.ts';
 
 interface PageOrder {
@@ -26,8 +26,6 @@ const usualLimits = {
   firstRows: 500,
   /** The next slice may be on disk while this one was in memory: then each row can cost a read. */
   mostRows: 4_000,
-  /** Most of the rows that an older release wrote are decoded in vain. */
-  manyCandidates: 1_000,
 };
 
 /**
@@ -44,21 +42,19 @@ export async function searchPage(
   const giveUpAtMs = monotonicMs() + limits.searchMs;
   const walk = walkOf(search, before);
   const found: Logged[] = [];
-  const pageOf = (next: LogKey | undefined) => ({ requests: found.map(({ log }) => log), next });
-  let candidates = size;
+  const pageOf = (next: LogKey | undefined) => ({ requests: found.map(({ request }) => request), next });
   let rows = limits.firstRows;
   for (let from: LogKey | undefined = await dayBefore(database, walk, walk.from); ; await yieldToEventLoop()) {
     if (from === undefined) return pageOf(undefined);
     const startedMs = monotonicMs();
+    const missing = size - found.length;
     const slice = walkedRows(database, walk, from, rows);
-    const keys = await keysIn(database, slice, walk.where, candidates);
+    const keys = await keysIn(database, slice, walk.where, missing);
     // The slice's last row; undefined for the last slice. It is read after the matching rows:
     // requests that are added in between shorten this slice, and never leave a gap.
-    const [end] = keys.length === candidates ? keys.slice(-1) : await keysIn(database, slice, sql`1 = 1`, 1, rows - 1);
+    const [end] = keys.length === missing ? keys.slice(-1) : await keysIn(database, slice, sql`1 = 1`, 1, rows - 1);
     const within = end === undefined ? keys : keys.filter((key) => !isBefore(key, end));
-    const matching = (await readEntries(database, within)).filter(({ log }) => matches(search, log));
-    found.push(...matching.slice(0, size - found.length));
-    candidates = matching.length < within.length ? limits.manyCandidates : size - found.length;
+    found.push(...(await readRequests(database, within)).filter(({ request }) => matches(search, request)));
     if (found.length === size) return pageOf(found.at(-1));
     from = end ?? (await dayBefore(database, walk, { ...from, requestId: '' }));
     if (monotonicMs() > giveUpAtMs) return pageOf(from);
@@ -87,7 +83,7 @@ function nextRows(rows: number, tookMs: number, { sliceMs, fewestRows, mostRows 
 }
 
 interface Logged extends LogKey {
-  readonly log: RequestRecorded;
+  readonly request: RequestRecorded;
 }
 
 /** At most this many matching rows of a slice, the newest first. */
@@ -100,16 +96,16 @@ async function keysIn(database: GatewayDatabase, slice: Sql, where: Sql, limit: 
 
 type Sql = RawBuilder<unknown>;
 
-async function readEntries(database: GatewayDatabase, keys: readonly LogKey[]): Promise<readonly Logged[]> {
+async function readRequests(database: GatewayDatabase, keys: readonly LogKey[]): Promise<readonly Logged[]> {
   if (keys.length === 0) return [];
   const ids = keys.map(({ requestId }) => requestId);
   const rows = await database
     .selectFrom('request_log')
-    .select(['local_day as localDay', ...entryColumns])
+    .select(['local_day as localDay', ...requestColumns])
     .where('local_day', 'in', [...new Set(keys.map(({ localDay }) => localDay))])
     .where('request_id', 'in', ids)
     .orderBy('local_day', 'desc')
     .orderBy('request_id', 'desc')
     .execute();
-  return rows.map(({ localDay, ...row }) => ({ localDay, requestId: row.request_id, log: readLogged(row) }));
+  return rows.map(({ localDay, ...row }) => ({ localDay, requestId: row.request_id, request: readRequest(row) }));
 }

@@ -16,7 +16,7 @@ export interface LogWalk {
   readonly over: readonly Condition[];
   /** The index. Undefined: the log's own key. */
   readonly index: 'request_log_by_token' | 'request_log_unusual' | undefined;
-  /** Which of the rows may match. Rows of an older release that lack the column always may. */
+  /** Which of the rows may match. */
   readonly where: Condition;
   /** Starts before this position. */
   readonly from: LogKey;
@@ -77,7 +77,7 @@ export function isBefore(one: LogKey, other: LogKey): boolean {
 }
 
 /**
- * The columns that conditions use. The entry is not among them: it is long, and read only for
+ * The columns that conditions use. The request is not among them: it is long, and read only for
  * matching rows.
  */
 const columns = sql.raw(
