@@ -35,6 +35,13 @@ describe('writing to the ledger', () => {
     expect(await world.results()).toEqual({ recorded: 3, repeated: 1, dead_letter: 1 });
   });
 
+  it('puts a request aside that has neither usage nor an entry of the log, such as that of unrelated bytes', async () => {
+    await using world = await openWorld();
+    const empty = create(RequestRecordedSchema, { requestId: 'empty', tokenId: 't' });
+    expect(await world.writer.record([empty])).toBe(0);
+    expect(await world.letters()).toMatchObject([{ payload: payloadOf(empty) }]);
+  });
+
   it('puts bytes aside that cannot be parsed, once, with the reason and a note in the log', async () => {
     using _ = new ManualTime(nowMs);
     await using world = await openWorld();

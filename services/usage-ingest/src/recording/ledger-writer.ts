@@ -18,6 +18,7 @@ interface LedgerWriterParts {
 }
 
 export const refusedReason = 'the database rejects it';
+const emptyReason = 'it has neither usage nor an entry of the request log';
 export const tooOldReason =
   'events of its day are no longer kept (USAGE_EVENT_RETENTION_DAYS), so it may already be counted';
 
@@ -47,6 +48,7 @@ export class LedgerWriter {
       for (const record of requests) {
         const entries = readRecord(record);
         if (typeof entries === 'string') await this.#buryRecord(record, entries);
+        else if (entries.length === 0 && record.receivedAtMs === undefined) await this.#buryRecord(record, emptyReason);
         else readable.push(...entries.map((entry) => ({ record, entry })));
       }
       let count = 0;
