@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
-import type { RecordedAttempt, RequestRecorded } from '@gateway/proto/usage/v1/request_recorded_pb.js';
+import type { RequestRecorded } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { RecordRequestSchema } from '@gateway/proto/usage/v1/usage_service_pb.js';
 
 /** One message, and the id by which JetStream drops duplicates. */
@@ -36,15 +36,6 @@ export function fromUsageMessage(data: Uint8Array): readonly RequestRecorded[] {
   // Unrelated bytes can parse as a message whose fields are all unknown.
   if (requests.length === 0) throw new Error('the message has no requests');
   return requests;
-}
-
-/**
- * The id of an attempt's entry in the ledger, which is also that of its charge: the last attempt
- * has that of its request.
- */
-export function entryIdOf({ requestId, attempts }: RequestRecorded, attempt: RecordedAttempt): string {
-  const place = attempts.indexOf(attempt) + 1;
-  return place === attempts.length ? requestId : `${requestId}/${place}`;
 }
 
 /** The id of a single request; otherwise a digest of all ids. */

@@ -19,7 +19,6 @@ import {
 } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { inSpan, type Span, startSpan, withSpan } from '@gateway/telemetry';
 import { epochMs, monotonicMs } from '@gateway/time';
-import { entryIdOf } from '@gateway/usage-stream/usage-message';
 import { type Admission, chargedTerms, type EdgeLimiter } from './admission/admit.ts';
 import type { BodyRules, EdgeRequest } from './body/read-body.ts';
 import { CallUsage, type UsagePeers } from './call-usage.ts';
@@ -309,7 +308,9 @@ export class Call {
     if (terms === undefined) return undefined;
     const { usage, costMicros = 0 } = attempt ?? {};
     const tokens = (usage?.inputTokens ?? 0) + (usage?.outputTokens ?? 0);
-    const requestId = attempt === undefined ? this.id : entryIdOf(this.record, attempt);
+    // That of the entry in the ledger.
+    const place = attempt === undefined ? 0 : this.record.attempts.indexOf(attempt) + 1;
+    const requestId = place === 0 || attempt === this.#attempt ? this.id : `${this.id}/${place}`;
     const charge = { ...terms, requestId, localDay: this.admission.localDay, tokens };
     if (terms.group === undefined && terms.limits === undefined) return this.#peers.limiter.charge(charge);
     return this.#peers.limiter.charge({ ...charge, costMicros, ended });

@@ -13,7 +13,6 @@ import {
   type RequestRecorded,
 } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { isLocalDay } from '@gateway/time';
-import { entryIdOf } from '@gateway/usage-stream/usage-message';
 import type { Selectable } from 'kysely';
 
 /** One request in the ledger. */
@@ -52,12 +51,14 @@ export function readRecord(record: RequestRecorded): readonly LedgerEntry[] | st
 }
 
 function entryOf(record: RequestRecorded, attempt: RecordedAttempt, outcome: StoredOutcome): LedgerEntry {
-  const { tokenId, groupId, admittedAtMs, localDay, endpoint } = record;
+  const { tokenId, groupId, admittedAtMs, localDay, endpoint, attempts } = record;
+  // The edge charges it by this id.
+  const place = attempts.indexOf(attempt) + 1;
   const { provider, model, accountId, usage = noUsage, costMicros } = attempt;
   const { parts } = usage;
   const unpriced = unpricedIn(parts);
   return {
-    request_id: entryIdOf(record, attempt),
+    request_id: place === attempts.length ? record.requestId : `${record.requestId}/${place}`,
     token_id: tokenId,
     admitted_at_ms: admittedAtMs,
     local_day: localDay,
