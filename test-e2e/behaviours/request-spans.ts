@@ -40,8 +40,10 @@ export function requestSpansBehaviour<T extends TrafficTarget>(
       answer = await chat(gateway, token.text, body, { headers: { traceparent: client.traceparent } });
       const isOfIt = ({ traceId, links }: ReceivedSpan) =>
         traceId === client.traceId || links.some((link) => link.traceId === client.traceId);
-      const last = areServices ? /^process / : /^POST /;
-      await receiver.until((spans) => spans.some((span) => isOfIt(span) && last.test(span.name)));
+      const awaited = areServices ? [/^POST /, /^publish /, /^process /] : [/^POST /];
+      const has = (spans: readonly ReceivedSpan[], name: RegExp) =>
+        spans.some((span) => isOfIt(span) && name.test(span.name));
+      await receiver.until((spans) => awaited.every((name) => has(spans, name)));
       // Each process sends its spans by itself.
       await sleep(roomMs(500));
       tree = new SpanTree(receiver.spans, client.traceId);
