@@ -90,8 +90,12 @@ export function brokenAnswersBehaviour(gateway: () => Topology): void {
         expect(await logged(answer)).toMatchObject({
           ending: 'REQUEST_ENDING_FAILED',
           status: 200,
-          attempts: [{ result: 'ATTEMPT_RESULT_SERVER_ERROR' }],
-          usage: { inputTokens: expect.any(Number), outputTokens: expect.any(Number) },
+          attempts: [
+            {
+              result: 'ATTEMPT_RESULT_SERVER_ERROR',
+              usage: { inputTokens: expect.any(Number), outputTokens: expect.any(Number) },
+            },
+          ],
         });
         const after = await usageOf(gateway(), token);
         expect(after.today.requests).toBe(before.today.requests + 1);
