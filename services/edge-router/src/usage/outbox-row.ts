@@ -35,11 +35,14 @@ export function hasUsage({ attempts }: RequestRecorded): boolean {
   return attempts.some(({ usage }) => usage !== undefined);
 }
 
-/** A record keeps the trace in which it began, even if another process delivers it. */
+/**
+ * Usage keeps the trace in which it began, even if another process delivers it. Without usage the
+ * ledger's road is no part of the trace.
+ */
 export function keepTrace(record: RequestRecorded): void {
-  if (record.traceparent !== '') return;
   const span = activeSpan();
-  if (span?.isRecording()) record.traceparent = traceparentOf(span) ?? '';
+  if (!hasUsage(record)) record.traceparent = '';
+  else if (record.traceparent === '' && span?.isRecording()) record.traceparent = traceparentOf(span) ?? '';
 }
 
 /**

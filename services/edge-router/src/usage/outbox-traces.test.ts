@@ -66,8 +66,11 @@ describe('what the outbox knows of the trace and the end of a request', () => {
     await using _next = await startEdge();
     await expect.poll(() => ledger.rows.size).toBe(2);
     await expect.poll(() => ledger.logs.has('refused')).toBe(true);
-    for (const { traceparent, endedAtMs } of [...ledger.rows.values(), ...ledger.logs.values()]) {
-      expect(traceparent).toBe(traceparentOf(span));
+    expect([...ledger.rows.values()].map(({ traceparent }) => traceparent)).toEqual(
+      Array.from({ length: 2 }, () => traceparentOf(span)),
+    );
+    expect(ledger.logs.get('refused')?.traceparent).toBe('');
+    for (const { endedAtMs } of [...ledger.rows.values(), ...ledger.logs.values()]) {
       expect(endedAtMs).toBeGreaterThan(endedMs - 5_000);
       expect(endedAtMs).toBeLessThanOrEqual(endedMs);
     }
