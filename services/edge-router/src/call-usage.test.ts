@@ -93,12 +93,12 @@ class UsedRequest {
   /** An answer ends as a whole. */
   complete(last?: Usage): Promise<void> {
     this.#call.onAttemptEnded(create(AttemptReportSchema, { result: AttemptResult.SUCCEEDED }));
-    return this.#call.end({ status: 200, errorCode: undefined, clientLeft: false, hasBegun: true, usage: last });
+    return this.#call.end({ status: 200, clientLeft: false, hasBegun: true, usage: last });
   }
 
   /** The client leaves. */
   leave(): Promise<void> {
-    return this.#call.end({ status: 499, errorCode: undefined, clientLeft: true });
+    return this.#call.end({ status: 499, clientLeft: true });
   }
 
   /** No attempt gave an answer. */

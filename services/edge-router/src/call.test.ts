@@ -66,7 +66,7 @@ describe('what a request holds', () => {
     const { attempt, running, seen } = setUp();
     const call = attempt();
     call.onAttemptEnded(create(AttemptReportSchema, { result: AttemptResult.SUCCEEDED }));
-    await call.end({ status: 200, errorCode: undefined, clientLeft: false, hasBegun: true, usage });
+    await call.end({ status: 200, clientLeft: false, hasBegun: true, usage });
     expect(running.size).toBe(0);
     await call.end(failed);
     expect(seen.charges).toMatchObject([{ tokens: 97, ended: true }]);
@@ -87,7 +87,7 @@ describe('the usage of a request that ends without an answer', () => {
     const { attempt, seen } = setUp();
     const call = attempt();
     call.usage?.onSent(usage);
-    await call.end({ status: 499, errorCode: undefined, clientLeft: true });
+    await call.end({ status: 499, clientLeft: true });
     const attempts = [{ usage: { inputTokens: 90, outputTokens: 7 } }];
     expect(seen.finals).toMatchObject([{ ending: RequestEnding.ABORTED, attempts }]);
   });

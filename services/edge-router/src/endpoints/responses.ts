@@ -59,7 +59,7 @@ async function passOn({ error, last }: AttemptsFailed, call: Call): Promise<void
   const { status, contentType, body } = answer;
   const { response, signal } = call;
   const clientLeft = signal.aborted;
-  await call.end({ status: clientLeft ? 499 : status, errorCode: undefined, clientLeft });
+  await call.end({ status: clientLeft ? 499 : status, clientLeft });
   writeHead(response, status, {
     ...(contentType === '' ? {} : { 'content-type': contentType }),
     ...retryHeaders(error, status),

@@ -66,7 +66,7 @@ function failedResponse({ message }: GatewayError, stream: BrokenStream) {
   };
 }
 
-function statusOf(error: GatewayError): number {
+export function statusOf(error: GatewayError): number {
   if (error instanceof HttpFault) return error.status;
   return error.code === 'upstream_rejected' ? (error.upstreamStatus ?? 400) : statusOfCode[error.code];
 }

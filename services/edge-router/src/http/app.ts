@@ -11,7 +11,7 @@ import { BodyMemory } from '../body/body-memory.ts';
 import { maxBytesOf } from '../body/read-body.ts';
 import { Call, type CallRoute } from '../call.ts';
 import { toClientError } from '../errors/client-error.ts';
-import { HttpFault, renderError } from '../errors/render-error.ts';
+import { HttpFault, statusOf } from '../errors/render-error.ts';
 import { methodLabel, otherRoute, type RequestEvents } from '../events.ts';
 import { Patience } from '../patience.ts';
 import type { EdgeRouterPeers } from '../peers.ts';
@@ -102,7 +102,7 @@ async function serve(
     call.release();
     await untilSentOrDisconnected(response, signal);
     const clientLeft = signal.aborted;
-    await call.end({ status: clientLeft ? 499 : response.statusCode, errorCode: undefined, clientLeft });
+    await call.end({ status: clientLeft ? 499 : response.statusCode, clientLeft });
     events.requestEnded(method, operation, call);
   });
   endServerSpan(span, call);
@@ -113,13 +113,12 @@ async function endWithError(call: Call, error: GatewayError, events: RequestEven
   const { id, route, response, signal } = call;
   const { path, errorDialect } = route;
   const clientLeft = signal.aborted;
-  const nowMs = epochMs();
   const errorCode = clientLeft ? undefined : error.code;
   if (errorCode !== undefined) events.refused(error);
   if (errorCode === 'internal_error') events.requestFaulted(id, path, error);
-  const status = response.headersSent ? response.statusCode : renderError(error, errorDialect, nowMs).status;
+  const status = response.headersSent ? response.statusCode : statusOf(error);
   await call.end({ status: clientLeft ? 499 : status, errorCode, clientLeft });
-  sendError(response, error, errorDialect, nowMs);
+  sendError(response, error, errorDialect, epochMs());
 }
 
 /** Every request to an endpoint takes the same steps: authenticate, admit, answer. */

@@ -72,8 +72,9 @@ describe('relayAnswer', () => {
       if (how.usage !== undefined) events.push(`used ${how.usage.outputTokens} in the end`);
       await new Promise((resolve) => setTimeout(resolve, 20));
       await end(how);
-      const { ending } = relayed.record;
+      const { ending, status } = relayed.record;
       events.push(`settled ${RequestEnding[ending]} ${response.writableEnded ? 'late' : 'in time'}`);
+      events.push(`as status ${status}`);
     });
     vi.spyOn(usage, 'onUsage').mockImplementation(({ outputTokens }) => void events.push(`used ${outputTokens}`));
     await relayAnswer(
@@ -129,7 +130,7 @@ describe('relayAnswer', () => {
     expect(response.headers.get('content-length')).toBe('7');
     expect(response.headers.get('x-gateway-provider')).toBe('provider_a');
     expect(await response.text()).toBe('{"a":1}');
-    expect(events).toEqual(['used 3 in the end', 'reported SUCCEEDED', 'settled COMPLETED in time']);
+    expect(events).toEqual(['used 3 in the end', 'reported SUCCEEDED', 'settled COMPLETED in time', 'as status 201']);
   });
 
   it('carries frames that come all at once as those that come one by one', async () => {
@@ -244,12 +245,14 @@ describe('relayAnswer', () => {
     expect(await next).toBe('aborted');
   });
 
-  it('cuts the connection when a JSON answer breaks off, since half of one cannot be mended', async () => {
-    frames = [
-      { head: { status: 200, headers: { 'content-type': 'application/json' } }, body: text('{"a":') },
-      new RpcError('unavailable', 'lost'),
-    ];
+  it.each([
+    ['the adapter goes away', new RpcError('unavailable', 'lost')],
+    ['the provider fails', { result: broken }],
+  ])('cuts the connection when %s in a JSON answer, since half of one cannot be mended', async (_why, end) => {
+    const head = { status: 200, headers: { 'content-type': 'application/json' } };
+    frames = [{ head, body: text('{"a":') }, end];
     await expect(fetch(url).then((response) => response.text())).rejects.toThrow();
+    expect(events).toEqual(expect.arrayContaining(['settled FAILED in time', 'as status 499']));
   });
 
   it('cancels and settles an answer whose client leaves', async () => {

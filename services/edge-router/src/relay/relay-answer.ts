@@ -70,7 +70,8 @@ export async function relayAnswer(relay: Relay, { leases, config, events }: Rela
     const rest = isWhole ? await writeMost(frame) : frame;
     const answerId = (frame.head ?? sentHead)?.answerId ?? '';
     const names = hasSucceeded ? { answerId, encryptedReasoning: result.encryptedReasoning } : undefined;
-    const status = (frame.head ?? sentHead)?.status ?? 200;
+    // Where no error event can follow, the connection is closed.
+    const status = isWhole || isBetweenEvents() ? ((frame.head ?? sentHead)?.status ?? 200) : 499;
     await endCall({ status, usage: isWhole ? frame.usage : undefined }, attempt, names);
     if (isWhole) end(rest);
     else endWithError(result.error === undefined ? brokenOff() : fromErrorDetail(result.error));
@@ -99,7 +100,7 @@ export async function relayAnswer(relay: Relay, { leases, config, events }: Rela
     const isCancelled = report.result === AttemptResult.CANCELLED;
     call.onAttemptEnded(report, isCancelled ? cancelReasonOf(cause, signal) : undefined);
     const clientLeft = signal.aborted;
-    const end = { status: clientLeft ? 499 : status, errorCode: undefined, clientLeft, hasBegun: true, usage };
+    const end = { status: clientLeft ? 499 : status, clientLeft, hasBegun: true, usage };
     const answerKeys = (names && answerKeysOf?.(names)) ?? [];
     const attempt = { lease: answer.lease, report };
     await Promise.all([call.end(end), leases.report({ requestId, affinityKey, attempt, answerKeys })]);

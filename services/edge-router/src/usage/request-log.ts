@@ -50,7 +50,7 @@ export interface FinalResponse {
   /** The HTTP status that was sent, or would have been. */
   readonly status: number;
   /** The error that the client got before any part of an answer. */
-  readonly errorCode: GatewayErrorCode | undefined;
+  readonly errorCode?: GatewayErrorCode | undefined;
   readonly clientLeft: boolean;
 }
 

@@ -60,7 +60,7 @@ export class LoggedRequest {
   }
 
   end(end: Partial<FinalResponse> = {}): this {
-    void this.entry.end({ status: 200, errorCode: undefined, clientLeft: false, ...end });
+    void this.entry.end({ status: 200, clientLeft: false, ...end });
     return this;
   }
 }
