@@ -44,6 +44,15 @@ export declare type Limits = Message<"gateway.limiter.v2.Limits"> & {
    * @generated from field: gateway.limiter.v2.Budget budget = 4;
    */
   budget?: Budget | undefined;
+
+  /**
+   * Requests reserve tokens_per_day before they run, so that requests at the same time cannot use
+   * more than it and one request. False: the request that crosses it completes, and so do those that
+   * run with it.
+   *
+   * @generated from field: bool strict_tokens = 5;
+   */
+  strictTokens: boolean;
 };
 
 /**
