@@ -4,9 +4,9 @@ import { type BenchFormat, modelOf, type Pace } from './wire/bench-models.ts';
 
 /**
  * What a case measures: cost per request, cost per event, latency at a fixed rate, the same latency
- * beside large bodies, memory of open streams.
+ * beside large bodies, cost and latency of a request that is alone, memory of open streams.
  */
-export type CaseKind = 'request' | 'fast-stream' | 'paced-stream' | 'rate' | 'beside-large' | 'memory';
+export type CaseKind = 'request' | 'fast-stream' | 'paced-stream' | 'rate' | 'beside-large' | 'lone' | 'memory';
 
 export interface BenchCase {
   readonly name: string;
@@ -53,6 +53,8 @@ export const ratePerSecond = 500;
 /** A paced stream takes four seconds: at this rate, four times as many are open. */
 const pacedStreamsPerSecond = 25;
 
+/** One at a time: each is answered long before the next. */
+const lonePerSecond = 10;
 /** Enough requests to show a delay, few enough to cost nothing beside large bodies. */
 const besideLargePerSecond = 100;
 /**
@@ -120,6 +122,16 @@ export const benchCases: readonly BenchCase[] = [
         isQuick: false,
       })),
   ),
+  {
+    name: 'messages-lone',
+    kind: 'lone',
+    endpoint: 'messages',
+    format: 'messages',
+    bodyBytes: kibibyte,
+    pace: 'short',
+    shape: { kind: 'open', perSecond: lonePerSecond },
+    isQuick: false,
+  },
   ...routes
     .filter(({ format }) => format === 'messages')
     .map((route) => ({

@@ -108,14 +108,17 @@ async function settle(
   const isCompiled = system.name !== 'direct' && system.name !== 'nginx';
   if (!isCompiled || !settlingKinds.includes(benchCase.kind)) return;
   const times = { warmUpMs: settleMs / 2, measureMs: settleMs / 2 };
+  const load = benchCase.kind === 'lone' ? { ...benchCase, shape: settlingShape } : benchCase;
   await untilSettled(async () => {
     progress(`${benchCase.name}, ${system.name} settles`);
-    return (await unlessInterrupted(interrupted, runCase(generator, system, benchCase, times))).gatewayMicros;
+    return (await unlessInterrupted(interrupted, runCase(generator, system, load, times))).gatewayMicros;
   }, mostSettlingTurns);
 }
 
 /** Other cases have too little work for the compiler to optimise it. */
-const settlingKinds: readonly CaseKind[] = ['request', 'fast-stream', 'paced-stream'];
+const settlingKinds: readonly CaseKind[] = ['request', 'fast-stream', 'paced-stream', 'lone'];
+/** The load under which the code of a lone request is compiled. */
+const settlingShape = { kind: 'closed', connections: 32 } as const;
 
 async function measureService(
   name: 'limiter' | 'ingest',

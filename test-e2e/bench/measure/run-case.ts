@@ -80,7 +80,7 @@ export function targetOf(system: System, benchCase: BenchCase): LoadTarget {
 
 function loadSample(system: System, { kind }: BenchCase, report: LoadReport): Sample {
   const isStream = kind === 'fast-stream' || kind === 'paced-stream';
-  const isAtRate = kind === 'rate' || kind === 'beside-large';
+  const isAtRate = kind === 'rate' || kind === 'beside-large' || kind === 'lone';
   const units = report.answered * (isStream ? eventsOfStream : 1);
   const microsByProcess = divided(report.processorMicros, units);
   return {
