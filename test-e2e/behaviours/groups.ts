@@ -42,6 +42,19 @@ export function groupsBehaviour(gateway: () => Topology): void {
       await expect.poll(async () => (await group.status())?.concurrency?.running).toBe(0);
     });
 
+    it('uses no more tokens per day than its strict limit and one request, however many come at once', async () => {
+      const tokensPerDay = 1_000;
+      const group = await createGroup({ limits: { tokensPerDay, strictTokens: true } });
+      const token = await group.token();
+      const answers = await Promise.all(Array.from({ length: 30 }, () => askMessages(token, 100)));
+      const refused = answers.filter(({ status }) => status === 429);
+      expect(answers.filter(({ status }) => status === 200).length + refused.length).toBe(30);
+      expect(refused.length).toBeGreaterThan(0);
+      const usedTokens = async () => tokensPerDay - ((await group.status())?.tokens?.remaining ?? 0);
+      await expect.poll(async () => (await askMessages(token, 100)).status, { timeout: roomMs(10_000) }).toBe(200);
+      expect(await usedTokens()).toBeLessThanOrEqual(tokensPerDay);
+    });
+
     it('spends its budget to the millionth, then refuses until the period ends', async () => {
       const amountMicros = 20_000;
       const group = await createGroup({ limits: { budget: { amountMicros, period: BudgetPeriod.MONTH } } });

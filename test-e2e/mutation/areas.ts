@@ -9,7 +9,7 @@ export interface Area {
 export const areas: Readonly<Record<string, Area>> = {
   windows: {
     mutate: [
-      'libs/limits/src/{counter,decide,expiring-amounts,limit-store,limited-key,memory-limit-store}.ts',
+      'libs/limits/src/{counters,decide,expiring-amounts,limit-store,limited-key,memory-limit-store,meter}.ts',
       'libs/limits/src/{minute-window,minute-windows,settled-charges,span}.ts',
     ],
     tests: [

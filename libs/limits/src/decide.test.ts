@@ -1,6 +1,8 @@
 import { BudgetPeriod, CostKind, LimitName } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { describe, expect, it } from 'vitest';
-import { dayForgottenAtMs, decisionOf, type KeyFacts, refusalOf, reservationRefusal, undecided } from './decide.ts';
+import { dayForgottenAtMs, decisionOf, refusalOf } from './decide.ts';
+import type { Check, KeyLimits } from './limited-key.ts';
+import { hasRoom, type MeterState, metersOf, reservedMetersOf, type Taken } from './meter.ts';
 import { MinuteWindow } from './minute-window.ts';
 import { daySpan } from './span.ts';
 
@@ -18,13 +20,24 @@ interface Situation {
 }
 
 function decideIn({ requestsPerMinute, tokensPerDay, agesMs = [], usedTokens = 0, costKind, at = nowMs }: Situation) {
+  const limits = { requestsPerMinute, tokensPerDay };
+  const meters = metersOf({ ...check, limits, costKind: costKind ?? CostKind.UNSPECIFIED });
+  const window = windowOf(agesMs, requestsPerMinute ?? 0, at);
+  const states = meters.map(({ kind }) => (kind === 'window' ? window : { used: usedTokens, reserved: 0 }));
+  const refusal = refusalOf(meters, taken(states, at));
+  return refusal && { limit: refusal.limit, retryAtMs: refusal.retryAtMs };
+}
+
+const check: Check = { key: 'k', requestId: 'r', costKind: CostKind.REQUEST_AND_TOKENS };
+
+function windowOf(agesMs: readonly number[], limit: number, at = nowMs): MeterState {
   const window = new MinuteWindow();
   for (const ageMs of agesMs) window.take(`${ageMs} ms old`, at - ageMs);
-  const requests = window.facts(requestsPerMinute ?? 0);
-  const facts: KeyFacts = { nowMs: at, localDay: '2026-11-20', requests, usedTokens };
-  const limits = { requestsPerMinute, tokensPerDay: tokensPerDay };
-  const refusal = refusalOf({ key: 'k', requestId: 'r', limits, costKind: costKind ?? CostKind.UNSPECIFIED }, facts);
-  return refusal && { limit: refusal.limit, retryAtMs: refusal.retryAtMs };
+  return window.state(limit);
+}
+
+function taken(states: readonly MeterState[], at = nowMs, isTaken = false): Taken {
+  return { nowMs: at, localDay: '2026-11-20', isTaken, states, unloaded: [] };
 }
 
 describe('the decision on both limits', () => {
@@ -88,14 +101,8 @@ describe('the decision on both limits', () => {
 });
 
 describe('the answer to a request', () => {
-  const check = { key: 'k', requestId: 'r', costKind: CostKind.REQUEST_AND_TOKENS };
-  const facts = (agesMs: readonly number[], limit: number, usedTokens = 0): KeyFacts => {
-    const window = new MinuteWindow();
-    for (const ageMs of agesMs) window.take(`${ageMs} ms old`, nowMs - ageMs);
-    return { nowMs, localDay: '2026-11-20', usedTokens, requests: window.facts(limit) };
-  };
-  const statusOf = (limits: Parameters<typeof decisionOf>[0]['limits'], known: KeyFacts) => {
-    const { status } = decisionOf({ ...check, limits }, known);
+  const statusOf = (limits: KeyLimits | undefined, ...states: readonly MeterState[]) => {
+    const { status } = decisionOf(check, metersOf({ ...check, limits }), taken(states, nowMs, true));
     const { requests, tokens } = status ?? {};
     const { emptyAtMs, nextSlotAtMs, resetsAtMs } = requests ?? {};
     return {
@@ -110,19 +117,20 @@ describe('the answer to a request', () => {
       localDay: status?.localDay,
     };
   };
+  const used = (tokens: number): MeterState => ({ used: tokens, reserved: 0 });
 
   it('shows the limits that are set, and no others', () => {
     const day = { localDay: '2026-11-20' };
     const requests = { limit: 2, remaining: 2, emptyAtMs: nowMs, nextSlotAtMs: nowMs, resetsAtMs: nowMs };
     const tokens = { limit: 100, remaining: 100, resetsAtMs: midnightMs };
-    expect(statusOf(undefined, facts([], 0))).toEqual({ ...day, requests: undefined, tokens: undefined });
-    expect(statusOf({ requestsPerMinute: 2 }, facts([], 2))).toEqual({ ...day, requests, tokens: undefined });
-    expect(statusOf({ tokensPerDay: 100 }, facts([], 0))).toEqual({ ...day, requests: undefined, tokens });
+    expect(statusOf(undefined)).toEqual({ ...day, requests: undefined, tokens: undefined });
+    expect(statusOf({ requestsPerMinute: 2 }, windowOf([], 2))).toEqual({ ...day, requests, tokens: undefined });
+    expect(statusOf({ tokensPerDay: 100 }, used(0))).toEqual({ ...day, requests: undefined, tokens });
   });
 
   it('shows when a slot frees, when all do, and no slot at a limit of 0', () => {
     const window = (ages: readonly number[], limit: number) =>
-      statusOf({ requestsPerMinute: limit }, facts(ages, limit)).requests;
+      statusOf({ requestsPerMinute: limit }, windowOf(ages, limit)).requests;
     expect(window([40_000, 10_000], 3)).toEqual({
       ...{ limit: 3, remaining: 1, emptyAtMs: nowMs + 50_000 },
       ...{ nextSlotAtMs: nowMs, resetsAtMs: nowMs + 20_000 },
@@ -138,97 +146,88 @@ describe('the answer to a request', () => {
   });
 
   it('has nothing left of a day budget that is overdrawn', () => {
-    for (const [used, remaining] of [
+    for (const [tokens, remaining] of [
       [99, 1],
       [100, 0],
       [101, 0],
     ] as const)
-      expect(statusOf({ tokensPerDay: 100 }, facts([], 0, used)).tokens?.remaining).toBe(remaining);
+      expect(statusOf({ tokensPerDay: 100 }, used(tokens)).tokens?.remaining).toBe(remaining);
   });
 
   it('refuses no request that already has its slot', () => {
-    const limits = { requestsPerMinute: 1 };
-    expect(decisionOf({ ...check, limits }, facts([0], 1)).refusal).toBeDefined();
-    expect(decisionOf({ ...check, limits }, facts([0], 1), true).refusal).toBeUndefined();
+    const meters = metersOf({ ...check, limits: { requestsPerMinute: 1 } });
+    const states = [windowOf([0], 1)];
+    expect(decisionOf(check, meters, taken(states)).refusal).toBeDefined();
+    expect(decisionOf(check, meters, taken(states, nowMs, true)).refusal).toBeUndefined();
   });
 
   it('names only the day while the total of that is missing', () => {
     const unloaded = [{ key: 'k', span: daySpan('2026-11-20') }];
-    expect(undecided('2026-11-20', unloaded)).toMatchObject({ status: { localDay: '2026-11-20' }, unloaded });
+    const decision = decisionOf(check, metersOf({ ...check, limits: { tokensPerDay: 9 } }), { ...taken([]), unloaded });
+    expect(decision).toMatchObject({ status: { localDay: '2026-11-20' }, unloaded });
+  });
+
+  it('shows the limits of the group apart, also of one that is known without any', () => {
+    const group = { key: 'g', limits: { requestsPerMinute: 3 } };
+    const ofBoth = { ...check, limits: { requestsPerMinute: 2 }, group };
+    const states = [windowOf([0], 2), windowOf([0], 3)];
+    const decision = decisionOf(ofBoth, metersOf(ofBoth), taken(states, nowMs, true));
+    expect([decision.status?.requests?.remaining, decision.groupStatus?.requests?.remaining]).toEqual([1, 2]);
+    const without = decisionOf({ group: { key: 'g' } }, [], taken([], nowMs, true));
+    expect(without.groupStatus).toMatchObject({ localDay: '2026-11-20' });
+    expect(without.groupStatus?.requests).toBeUndefined();
   });
 });
 
 describe('the decision on a budget', () => {
   const budget = { amountMicros: 100, period: BudgetPeriod.DAY };
-  const at = { localDay: '2026-11-20', nowMs };
-  const facts: KeyFacts = { ...at, usedTokens: 0, requests: new MinuteWindow().facts(0) };
   const told = (refusal: ReturnType<typeof refusalOf>) => refusal && [refusal.limit, refusal.retryAtMs];
   const soon = [LimitName.BUDGET, nowMs + 1_000];
   const tomorrow = [LimitName.BUDGET, midnightMs];
 
   it('lets a request begin until all is spent or reserved, and says when there may be money again', () => {
-    const decide = (spentMicros: number, reservedMicros: number, costKind = CostKind.REQUEST_AND_TOKENS) =>
-      told(
-        refusalOf(
-          { key: 'k', requestId: 'r', costKind, limits: { budget } },
-          { ...facts, budget: { spentMicros, reservedMicros } },
-        ),
-      );
+    const decide = (used: number, reserved: number, costKind = CostKind.REQUEST_AND_TOKENS) =>
+      told(refusalOf(metersOf({ ...check, costKind, limits: { budget } }), taken([{ used, reserved }])));
     expect([decide(0, 0), decide(60, 39), decide(99, 0)]).toEqual([undefined, undefined, undefined]);
     expect([decide(60, 40), decide(0, 100), decide(99, 5)]).toEqual([soon, soon, soon]);
     expect([decide(100, 0), decide(101, 7)]).toEqual([tomorrow, tomorrow]);
     expect(decide(100, 0, CostKind.REQUEST_ONLY)).toBeUndefined();
-    const { requestId, costKind } = { requestId: 'r', costKind: CostKind.REQUEST_AND_TOKENS };
-    expect(refusalOf({ key: 'k', requestId, costKind, limits: { budget } }, facts)).toBeUndefined();
-    const spent = { ...facts, budget: { spentMicros: 100, reservedMicros: 0 } };
-    expect(refusalOf({ key: 'k', requestId, costKind, limits: { requestsPerMinute: 1 } }, spent)).toBeUndefined();
   });
 
+  const reserving = (costMicros: number, limits: KeyLimits = { budget }) =>
+    reservedMetersOf({ key: 'k', requestId: 'r', localDay: '2026-11-20', costMicros, limits });
+  const reserve = (costMicros: number, used = 0, reserved = 0, amountMicros = 100, at = nowMs) =>
+    refusalOf(reserving(costMicros, { budget: { ...budget, amountMicros } }), taken([{ used, reserved }], at));
+
   it('reserves a cost that fits to the last millionth, and says when one that does not may fit', () => {
-    const reserve = (costMicros: number, spentMicros = 0, reservedMicros = 0) =>
-      told(reservationRefusal({ budget }, { spentMicros, reservedMicros }, costMicros, at));
     expect([reserve(100), reserve(20, 50, 30)]).toEqual([undefined, undefined]);
-    expect([reserve(21, 50, 30), reserve(50, 50, 30)]).toEqual([soon, soon]);
-    expect([reserve(101, 0, 1), reserve(1, 99, 1)]).toEqual([soon, soon]);
-    expect([reserve(1, 100), reserve(1, 100, 7)]).toEqual([tomorrow, tomorrow]);
-    for (const limits of [undefined, { requestsPerMinute: 1 }])
-      expect(reservationRefusal(limits, { spentMicros: 9, reservedMicros: 9 }, 1e9, at)).toBeUndefined();
+    expect([reserve(21, 50, 30), reserve(50, 50, 30)].map(told)).toEqual([soon, soon]);
+    expect([reserve(101, 0, 1), reserve(1, 99, 1)].map(told)).toEqual([soon, soon]);
+    expect([reserve(1, 100), reserve(1, 100, 7)].map(told)).toEqual([tomorrow, tomorrow]);
+    expect(reserving(1e9, { requestsPerMinute: 1 })).toEqual([]);
   });
 
   it('lets a request that alone does not fit cross a budget, if nothing else is reserved', () => {
-    const reserve = (costMicros: number, spentMicros: number, amountMicros = 100) =>
-      reservationRefusal({ budget: { ...budget, amountMicros } }, { spentMicros, reservedMicros: 0 }, costMicros, at);
     expect([reserve(101, 0), reserve(2, 99), reserve(1e9, 99)]).toEqual([undefined, undefined, undefined]);
-    expect([told(reserve(1, 100)), told(reserve(1, 0, 0))]).toEqual([tomorrow, tomorrow]);
+    expect([reserve(1, 100), reserve(1, 0, 0, 0)].map(told)).toEqual([tomorrow, tomorrow]);
   });
 
   it('says what is spent and reserved of a budget that refused', () => {
-    const facts = { spentMicros: 60, reservedMicros: 7 };
-    expect(reservationRefusal({ budget }, facts, 50, at)?.budget).toMatchObject({
-      ...{ amountMicros: 100, spentMicros: 60, reservedMicros: 7 },
-    });
+    expect(reserve(50, 60, 7)?.budget).toMatchObject({ amountMicros: 100, spentMicros: 60, reservedMicros: 7 });
   });
 
   it('names no time that has passed, of a budget whose period ended since the admission', () => {
-    const facts = { spentMicros: 100, reservedMicros: 0 };
-    const nextDay = { localDay: '2026-11-20', nowMs: midnightMs };
-    expect(told(reservationRefusal({ budget }, facts, 1, nextDay))).toEqual([LimitName.BUDGET, midnightMs + 1_000]);
+    expect(told(reserve(1, 100, 0, 100, midnightMs))).toEqual([LimitName.BUDGET, midnightMs + 1_000]);
   });
 
-  it('shows nothing spent of a budget of which nothing is known', () => {
-    const { status } = decisionOf(
-      { key: 'k', requestId: 'r', costKind: CostKind.UNSPECIFIED, limits: { budget } },
-      facts,
-    );
-    expect(status?.budget).toMatchObject({ amountMicros: 100, spentMicros: 0, reservedMicros: 0 });
-  });
-
-  it('needs no limits of a group that is known without them', () => {
-    const check = { key: 'k', requestId: 'r', costKind: CostKind.REQUEST_AND_TOKENS };
-    const decision = decisionOf(check, facts, false, facts);
-    expect(decision.refusal).toBeUndefined();
-    expect(decision.groupStatus).toMatchObject({ localDay: '2026-11-20' });
-    expect(decision.groupStatus?.requests).toBeUndefined();
+  it('refuses while what was spent is unknown, and shows nothing of it', () => {
+    const [meter] = reserving(1);
+    const unknown = { used: 0, reserved: 0, isUnknown: true };
+    expect(meter && hasRoom(meter, unknown)).toBe(false);
+    const meters = metersOf({ ...check, limits: { budget } });
+    const { refusal, status } = decisionOf(check, meters, taken([unknown]));
+    expect([told(refusal), refusal?.budget]).toEqual([[LimitName.BUDGET, nowMs + 3_000], undefined]);
+    expect(status?.budget).toBeUndefined();
   });
 });
 

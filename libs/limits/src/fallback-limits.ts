@@ -1,19 +1,19 @@
-import type { Refusal } from '@gateway/proto/limiter/v2/limit_pb.js';
+import { CostKind, type Refusal } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { RpcError } from '@gateway/rpc';
 import { outsideTraces } from '@gateway/telemetry';
 import { cancelTimer, epochMs, startInterval, startTimer, type Timer } from '@gateway/time';
-import type { Check, Decision } from './decide.ts';
+import type { Decision } from './decide.ts';
 import { type FallbackOptions, mayNotDecide } from './fallback-options.ts';
 import { Heartbeats } from './heartbeats.ts';
 import { KeptSettles } from './kept-settles.ts';
 import { handOverTotals } from './known-totals.ts';
-import type { Heartbeat, RemoteLimits, Reservation, RunningRequest, SettledTotals, Settlement } from './limit-store.ts';
-import { withLedgerAway } from './limited-key.ts';
+import type { Heartbeat, RemoteLimits, SettledTotals, Settlement } from './limit-store.ts';
+import { type Check, type Reservation, withLedgerAway } from './limited-key.ts';
 import { MemoryLimitStore } from './memory-limit-store.ts';
 import type { Admission } from './minute-window.ts';
 import { OwnAdmissions } from './own-admissions.ts';
 import { PartialReturn } from './partial-return.ts';
-import { placesIn, reservedIn, slotsIn, totalsAfter, totalsIn } from './remote-answers.ts';
+import { slotsIn, totalsAfter, totalsIn } from './remote-answers.ts';
 import { asWhole, checkByShare, type ReplicaPlace, replicaHeartbeatMs } from './replica-share.ts';
 
 /**
@@ -109,12 +109,12 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
     return this.ask(alone, async () => {
       const refusal = await this.remote.reserve(reservation);
       if (refusal !== undefined) this.local.giveBack(reservation);
-      else await this.local.renew([reservedIn(reservation)]);
+      else await this.local.renew([reservation]);
       return refusal;
     });
   }
 
-  renew(running: readonly RunningRequest[]): Promise<void> {
+  renew(running: readonly Reservation[]): Promise<void> {
     const alone = () => this.local.renew(running);
     return this.ask(alone, async () => {
       await this.remote.renew(running);
@@ -180,8 +180,8 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
     if (decision.refusal !== undefined || decision.unloaded !== undefined) return decision;
     const slots = slotsIn(check, decision);
     if (slots.length > 0) this.local.record(slots);
-    const places = placesIn(check);
-    if (places.length > 0) await this.local.renew(places);
+    if (check.costKind !== CostKind.REQUEST_ONLY)
+      await this.local.renew([{ ...check, localDay: decision.status.localDay, costMicros: 0 }]);
     return decision;
   }
 

@@ -1,6 +1,6 @@
 import { type GatewayError, notNow } from '@gateway/errors';
-import type { Check } from './decide.ts';
 import type { RemoteLimits, Settlement } from './limit-store.ts';
+import type { Check } from './limited-key.ts';
 
 export interface FallbackOptions<Remote extends RemoteLimits = RemoteLimits> {
   readonly remote: Remote;

@@ -8,7 +8,6 @@ import {
 } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { admitted, alone, setUp, today } from '../test/replica.ts';
-import { undecided } from './decide.ts';
 import { daySpan } from './span.ts';
 
 const two = { replicas: 2, position: 0 };
@@ -34,7 +33,10 @@ describe('a replica that asks its remote', () => {
 
   it('keeps no place of a request that the remote cannot decide yet', async () => {
     const { state, decide, goAway } = await setUp();
-    state.answer = undecided(today, [{ key: 'k', span: daySpan(today) }]);
+    state.answer = {
+      status: create(LimitStatusSchema, { localDay: today }),
+      unloaded: [{ key: 'k', span: daySpan(today) }],
+    };
     await decide({ concurrentRequests: 1, tokensPerDay: 100 });
     goAway();
     expect((await decide({ concurrentRequests: 1, tokensPerDay: 100 })).refusal).toBeUndefined();

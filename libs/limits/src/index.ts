@@ -4,6 +4,7 @@ export * from './fallback-options.ts';
 export * from './limit-store.ts';
 export * from './limited-key.ts';
 export * from './memory-limit-store.ts';
+export * from './meter.ts';
 export * from './minute-window.ts';
 export * from './replica-share.ts';
 export * from './settled-charges.ts';

@@ -1,10 +1,9 @@
 import type { Refusal } from '@gateway/proto/limiter/v2/limit_pb.js';
 import type { OwnAdmission as OwnAdmissionMessage } from '@gateway/proto/limiter/v2/limiter_service_pb.js';
 import type { LocalDay } from '@gateway/time';
-import type { Check, Decision } from './decide.ts';
-import type { CounterName, GroupedTerms, KnownTotal, LimitedKey } from './limited-key.ts';
+import type { Decision } from './decide.ts';
+import type { Check, CounterName, GroupedTerms, KnownTotal, LimitedKey, Reservation } from './limited-key.ts';
 import type { ReplicaPlace } from './replica-share.ts';
-import type { Span } from './span.ts';
 
 /**
  * Where windows, counters, places and reservations live. Each method is one atomic step on the
@@ -55,7 +54,7 @@ export interface RemoteLimits {
   /**
    * Keeps the places and reservations of running requests, and takes again those that were lost.
    */
-  renew(running: readonly RunningRequest[]): Promise<void>;
+  renew(running: readonly Reservation[]): Promise<void>;
   /**
    * Records that a replica of a group is alive and which requests it admitted by itself: each once,
    * even beyond a limit. Returns the replica's place; undefined while the other replicas are
@@ -90,13 +89,6 @@ export type OwnAdmission = LimitedKey &
     readonly isReturned?: boolean;
   };
 
-export interface Reservation extends GroupedTerms {
-  readonly requestId: string;
-  /** The day on which the request was admitted. */
-  readonly localDay: LocalDay;
-  readonly costMicros: number;
-}
-
 /** `hasLedger`: a ledger will record the request, which is pending until then. */
 export interface Settlement extends GroupedTerms {
   readonly requestId: string;
@@ -121,16 +113,6 @@ export interface SettledTotals {
   readonly groupSpentMicros?: number;
   /** Counters of the group, and of the key's budget, that lack the ledger's total. */
   readonly unloaded?: readonly CounterName[];
-}
-
-/** A request that keeps its places and its reservation. */
-export interface RunningRequest extends LimitedKey {
-  readonly requestId: string;
-  /** Whether it has a place among those of its key, and of its group. */
-  readonly inKey: boolean;
-  readonly inGroup: boolean;
-  /** What it reserved in the budget of its group, or of its key if that has no group. */
-  readonly reserved?: { readonly micros: number; readonly span: Span } | undefined;
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { Limits } from '@gateway/proto/limiter/v2/limit_pb.js';
+import type { AdmitRequest } from '@gateway/proto/limiter/v2/limiter_service_pb.js';
 import type { LocalDay } from '@gateway/time';
 import { budgetSpan, daySpan, type Span } from './span.ts';
 
@@ -48,6 +49,27 @@ export interface GroupedTerms extends LimitedTerms {
   readonly group?: LimitedTerms | undefined;
 }
 
+/**
+ * A request to check against limits. Without a request id the limits are only read: the check
+ * refuses nothing and changes nothing.
+ */
+export type Check = Pick<AdmitRequest, 'requestId' | 'costKind'> &
+  GroupedTerms & {
+    /** What the caller saw last: if a counter has lost its total, it continues from there. */
+    readonly knownTotals?: readonly KnownTotal[];
+  };
+
+/** A running request, with what it reserves: 0 for nothing. */
+export interface Reservation extends GroupedTerms {
+  readonly requestId: string;
+  /** The day on which the request was admitted. */
+  readonly localDay: LocalDay;
+  /** Of budgets. */
+  readonly costMicros: number;
+  /** Of strict limits of tokens per day. */
+  readonly tokens?: number;
+}
+
 /** One of the keys that a request counts for. */
 export interface Subject extends LimitedKey, Pick<LimitedTerms, 'limits'> {
   readonly hasLedger: boolean;
@@ -75,11 +97,6 @@ export function withLedgerAway<T extends GroupedTerms>(terms: T, keys?: Readonly
   };
 }
 
-/** Whether only requests per minute and tokens per day of one key count, as for most tokens. */
-export function isPlain({ limits, group }: GroupedTerms): boolean {
-  return group === undefined && limits?.concurrentRequests === undefined && limits?.budget === undefined;
-}
-
 /** The counters by which a key is limited on a day. */
 export function countersOf(
   { key, groupKey, limits }: Pick<Subject, 'key' | 'groupKey' | 'limits'>,
@@ -90,13 +107,6 @@ export function countersOf(
     ...(tokensPerDay === undefined ? [] : [{ key, groupKey, span: daySpan(day) }]),
     ...(budget === undefined ? [] : [{ key, groupKey, span: budgetSpan(budget.period, day) }]),
   ];
-}
-
-/** The counters that a settled request changes. Without limits, the key's tokens are counted. */
-export function settledCounters(terms: GroupedTerms & { readonly localDay: LocalDay }): readonly CounterName[] {
-  const { key, group, limits, localDay } = terms;
-  const counted = subjectsOf(terms).flatMap((subject) => countersOf(subject, localDay));
-  return limits === undefined ? [{ key, groupKey: group?.key, span: daySpan(localDay) }, ...counted] : counted;
 }
 
 /** A name that no other key has, in any group. */

@@ -1,19 +1,8 @@
-import { CostKind, type Refusal } from '@gateway/proto/limiter/v2/limit_pb.js';
+import type { Refusal } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { epochMs, type LocalDay, localDayOf } from '@gateway/time';
 import { LRUCache } from 'lru-cache';
 import { Counters } from './counters.ts';
-import {
-  type Check,
-  type Decision,
-  decisionOf,
-  emptyWindow,
-  type KeyFacts,
-  PLACE_MS,
-  RESERVED_MS,
-  refusalOf,
-  reservationRefusal,
-  undecided,
-} from './decide.ts';
+import { type Decision, decisionOf, PLACE_MS, RESERVED_MS, refusalOf } from './decide.ts';
 import { ExpiringAmountsByName } from './expiring-amounts.ts';
 import {
   type Heartbeat,
@@ -22,27 +11,34 @@ import {
   maxPendingIds,
   type OwnAdmission,
   type ReloadedCounter,
-  type Reservation,
-  type RunningRequest,
   type SettledTotals,
   type Settlement,
 } from './limit-store.ts';
 import {
+  type Check,
   type CounterName,
   counterName,
-  countersOf,
   endedName,
-  isPlain,
   type KnownTotal,
   nameOf,
-  type Subject,
+  type Reservation,
   subjectsOf,
 } from './limited-key.ts';
-import { type Admission, MinuteWindow } from './minute-window.ts';
+import {
+  counterOf,
+  hasRoom,
+  heldMetersOf,
+  isHeld,
+  type Meter,
+  type MeterState,
+  metersOf,
+  reservedMetersOf,
+  type Taken,
+} from './meter.ts';
+import type { Admission } from './minute-window.ts';
 import { MinuteWindows } from './minute-windows.ts';
 import { ReplicaGroups, type ReplicaPlace, type Shared, shareOf } from './replica-share.ts';
 import { chargesOf, settledTotals } from './settled-charges.ts';
-import { budgetSpan, daySpan } from './span.ts';
 
 export interface MemoryLimitStoreOptions {
   /**
@@ -112,103 +108,75 @@ export class MemoryLimitStore implements LimitStore {
   /** Decides as `admit` promises. */
   protected decide(check: Check & Shared): Decision {
     this.#purge();
-    const clockMs = epochMs();
-    return isPlain(check) ? this.#decideForKey(check, clockMs) : this.#decideForAll(check, clockMs);
-  }
-
-  #decideForKey(check: Check, clockMs: number): Decision {
-    const { key, requestId, limits = {} } = check;
-    const localDay = localDayOf(clockMs);
-    const day = limits.tokensPerDay === undefined ? undefined : this.#counters.get({ key, span: daySpan(localDay) });
-    if (limits.tokensPerDay !== undefined && check.hasLedger && !check.isLedgerAway && !day?.isLoaded) {
-      return undecided(localDay, countersOf(check, localDay));
-    }
-    const usedTokens = day?.used ?? 0;
-    const limit = limits.requestsPerMinute;
-    if (limit === undefined) return decisionOf(check, { nowMs: clockMs, localDay, usedTokens, requests: emptyWindow });
-
-    const { window, nowMs } = this.#windows.open({ key }, clockMs);
-    const facts = (): KeyFacts => ({ nowMs: clockMs, localDay, usedTokens, requests: window.facts(limit) });
-    const before = facts();
-    if (requestId === '' || window.has(requestId)) return decisionOf(check, before, true);
-    if (refusalOf(check, before) !== undefined) return decisionOf(check, before);
-    this.#windows.take({ key }, requestId, window, nowMs);
-    return decisionOf(check, facts(), true);
-  }
-
-  /** Decides for a key and its group, with all kinds of limits. */
-  #decideForAll(check: Check & Shared, clockMs: number): Decision {
-    const { requestId, costKind } = check;
-    const localDay = localDayOf(clockMs);
-    const subjects = subjectsOf(check);
-    const waiting = subjects.filter(({ hasLedger, isLedgerAway }) => hasLedger && !isLedgerAway);
-    const unloaded = waiting.flatMap((subject) => this.#unloadedOf(subject, localDay));
-    if (unloaded.length > 0) return undecided(localDay, unloaded);
-    const states = subjects.map((subject) => this.#stateOf({ ...subject, place: check.place }, localDay, clockMs));
-    const answer = (isAdmitted: boolean) => {
-      const [facts, groupFacts] = states.map((state) => state.facts());
-      if (facts === undefined) throw new Error('a check without a key');
-      return decisionOf(check, facts, isAdmitted, groupFacts);
-    };
-    const isKnown = states.some(({ window, places }) => window.has(requestId) || places.has(requestId));
-    if (requestId === '' || isKnown || this.#hasEnded(check, requestId)) return answer(true);
-    const refused = answer(false);
-    if (refused.refusal !== undefined) return refused;
-    for (const { subject, window, nowMs } of states) {
-      const { requestsPerMinute, concurrentRequests } = subject.limits ?? {};
-      if (requestsPerMinute !== undefined) this.#windows.take(subject, requestId, window, nowMs);
-      if (concurrentRequests === undefined || costKind === CostKind.REQUEST_ONLY) continue;
-      this.#places.set(nameOf(subject), requestId, 1);
-    }
-    return answer(true);
-  }
-
-  #stateOf(subject: Subject & Shared, localDay: LocalDay, clockMs: number) {
-    const { key, groupKey, limits = {}, place, isLedgerAway } = subject;
-    const { requestsPerMinute, tokensPerDay, budget } = limits;
-    const unlimited = { window: new MinuteWindow(), nowMs: clockMs };
-    const { window, nowMs } = requestsPerMinute === undefined ? unlimited : this.#windows.open(subject, clockMs);
-    const places = this.#places.open(nameOf(subject));
-    const day = tokensPerDay === undefined ? undefined : this.#counters.get({ key, groupKey, span: daySpan(localDay) });
-    const facts = (): KeyFacts => ({
-      nowMs: clockMs,
-      localDay,
-      usedTokens: day?.used ?? 0,
-      requests: window.facts(requestsPerMinute ?? 0),
-      running: this.#places.open(nameOf(subject)).size,
-      ...(budget && {
-        budget: this.#budgetOf({ key, groupKey, span: budgetSpan(budget.period, localDay) }, budget.amountMicros, {
-          place,
-          isLedgerAway,
-        }),
-      }),
-    });
-    return { subject, window, nowMs, places, facts };
+    const meters = metersOf(check);
+    return decisionOf(check, meters, this.#take(check, meters, localDayOf(epochMs())));
   }
 
   async reserve(reservation: Reservation & Shared): Promise<Refusal | undefined> {
-    const { requestId, localDay, costMicros, place, ...terms } = reservation;
-    const clockMs = epochMs();
-    if (this.#hasEnded(terms, requestId)) return undefined;
-    const subjects = subjectsOf(terms);
-    for (const { key, groupKey, limits, ...ledger } of subjects) {
-      if (limits?.budget === undefined) continue;
-      const counter = { key, groupKey, span: budgetSpan(limits.budget.period, localDay) };
-      const isLedgerAway = ledger.hasLedger || ledger.isLedgerAway;
-      const before = this.#budgetOf(counter, limits.budget.amountMicros, { place, isLedgerAway });
-      const { spentMicros, reservedMicros, isUnknown } = before;
-      const byOthers = reservedMicros - this.#reserved.open(counterName(counter)).amountOf(requestId);
-      const facts = { spentMicros, reservedMicros: byOthers, isUnknown };
-      const refusal = reservationRefusal(limits, facts, costMicros, { localDay, nowMs: clockMs });
-      if (refusal !== undefined) {
-        this.giveBack({ ...terms, requestId });
-        for (const each of subjects.flatMap((subject) => countersOf(subject, localDay)))
-          this.#reserved.delete(counterName(each), requestId);
-        return refusal;
-      }
-      this.#reserved.set(counterName(counter), requestId, costMicros);
-    }
-    return undefined;
+    const meters = reservedMetersOf(reservation);
+    const taken = this.#take(reservation, meters, reservation.localDay);
+    if (taken.isTaken) return undefined;
+    this.giveBack(reservation);
+    return refusalOf(meters, taken);
+  }
+
+  /** Takes all meters, or none if one of them lacks room. */
+  #take(request: TakingRequest, meters: readonly Meter[], localDay: LocalDay): Taken {
+    const { requestId, place } = request;
+    const nowMs = epochMs();
+    const unloaded = meters
+      .filter(({ kind, ledger }) => kind === 'total' && ledger === 'needed')
+      .map((meter) => counterOf(meter, localDay))
+      .filter((counter) => !this.#counters.get(counter)?.isLoaded);
+    if (unloaded.length > 0) return { nowMs, localDay, isTaken: false, states: [], unloaded };
+    const opened = meters.map((meter) => this.#open(meter, requestId, { nowMs, localDay, place }));
+    const isKnown =
+      opened.some(({ isTaken }) => isTaken) || (meters.some(isHeld) && this.#hasEnded(request, requestId));
+    const isTaken = isKnown || opened.every(({ meter, state }) => hasRoom(meter, state()));
+    for (const { meter, take } of opened) if (isTaken && !isKnown && meter.cost > 0) take();
+    return { nowMs, localDay, isTaken, states: opened.map(({ state }) => state()), unloaded };
+  }
+
+  #open(meter: Meter, requestId: string, instant: Instant): OpenMeter {
+    if (meter.kind === 'window') return this.#openWindow(meter, requestId, instant);
+    return meter.kind === 'lease' ? this.#openLease(meter, requestId) : this.#openTotal(meter, requestId, instant);
+  }
+
+  #openWindow(meter: Meter, requestId: string, { nowMs: clockMs }: Instant): OpenMeter {
+    const { window, nowMs } = this.#windows.open(meter, clockMs);
+    return {
+      meter,
+      isTaken: window.has(requestId),
+      state: () => window.state(meter.limit),
+      take: () => this.#windows.take(meter, requestId, window, nowMs),
+    };
+  }
+
+  #openLease(meter: Meter, requestId: string): OpenMeter {
+    const name = nameOf(meter);
+    return {
+      meter,
+      isTaken: this.#places.open(name).has(requestId),
+      state: () => ({ used: this.#places.open(name).size, reserved: 0 }),
+      take: () => this.#places.set(name, requestId, meter.cost),
+    };
+  }
+
+  /** What replicas that can't be asked may spend of a budget counts as reserved. */
+  #openTotal(meter: Meter, requestId: string, { localDay, place }: Instant): OpenMeter {
+    const counter = counterOf(meter, localDay);
+    const { used = 0, known } = this.#counters.get(counter) ?? {};
+    if (!meter.isReserved) return { meter, isTaken: false, state: () => ({ used, reserved: 0 }), take() {} };
+    const name = counterName(counter);
+    const left = Math.max(0, meter.limit - (known ?? 0));
+    const ofOthers = place === undefined ? 0 : left - shareOf(left, place);
+    const isUnknown = meter.period !== undefined && meter.ledger === 'away' && known === undefined;
+    return {
+      meter,
+      isTaken: meter.cost > 0 && this.#reserved.open(name).has(requestId),
+      state: () => ({ used, reserved: ofOthers + this.#reserved.open(name).sum, isUnknown }),
+      take: () => this.#reserved.set(name, requestId, meter.cost),
+    };
   }
 
   async settle(settlement: Settlement): Promise<SettledTotals> {
@@ -230,14 +198,12 @@ export class MemoryLimitStore implements LimitStore {
     return settledTotals(totals);
   }
 
-  async renew(running: readonly RunningRequest[]): Promise<void> {
-    for (const { key, groupKey, requestId, inKey, inGroup, reserved } of running) {
-      if (this.#endedIds.has(endedName({ key, groupKey }, requestId))) continue;
-      const ofGroup = { key: groupKey ?? key };
-      if (inKey) this.#places.set(nameOf({ key, groupKey }), requestId, 1);
-      if (inGroup) this.#places.set(nameOf(ofGroup), requestId, 1);
-      if (reserved === undefined) continue;
-      this.#reserved.set(counterName({ ...ofGroup, span: reserved.span }), requestId, reserved.micros);
+  async renew(running: readonly Reservation[]): Promise<void> {
+    for (const each of running) {
+      const { requestId, localDay } = each;
+      if (this.#hasEnded(each, requestId)) continue;
+      const instant = { nowMs: epochMs(), localDay };
+      for (const meter of heldMetersOf(each)) this.#open(meter, requestId, instant).take();
     }
   }
 
@@ -316,20 +282,6 @@ export class MemoryLimitStore implements LimitStore {
     return this.#endedIds.has(endedName({ key, groupKey: group?.key }, requestId));
   }
 
-  #unloadedOf(subject: Subject, localDay: LocalDay): readonly CounterName[] {
-    return countersOf(subject, localDay).filter((counter) => !this.#counters.get(counter)?.isLoaded);
-  }
-
-  /** What replicas that can't be asked may spend of a budget counts as reserved. */
-  #budgetOf(counter: CounterName, amountMicros: number, asked: Shared & Pick<Subject, 'isLedgerAway'>) {
-    const { place, isLedgerAway } = asked;
-    const { used: spentMicros = 0, known } = this.#counters.get(counter) ?? {};
-    const leftMicros = Math.max(0, amountMicros - (known ?? 0));
-    const othersMicros = place === undefined ? 0 : leftMicros - shareOf(leftMicros, place);
-    const reservedMicros = othersMicros + this.#reserved.open(counterName(counter)).sum;
-    return { spentMicros, reservedMicros, isUnknown: isLedgerAway && known === undefined };
-  }
-
   /** Whether a request was not settled in the last two minutes. Marks it as settled. */
   #isNew(name: string): boolean {
     if (this.#settledIds.has(name)) return false;
@@ -344,6 +296,23 @@ export class MemoryLimitStore implements LimitStore {
     this.#purgedAtMs = nowMs;
     for (const entries of [this.#windows, this.#counters, this.#places, this.#reserved]) entries.purgeStale();
   }
+}
+
+/** A request that takes meters: with a place, at most this replica's share of a budget. */
+type TakingRequest = Pick<Check, 'requestId' | 'key' | 'group'> & Shared;
+
+interface Instant extends Shared {
+  readonly nowMs: number;
+  readonly localDay: LocalDay;
+}
+
+/** A meter in the store at one instant. */
+interface OpenMeter {
+  readonly meter: Meter;
+  /** Whether the request has it already. */
+  readonly isTaken: boolean;
+  readonly state: () => MeterState;
+  readonly take: () => void;
 }
 
 const settledIdMs = 120_000;

@@ -1,8 +1,7 @@
 import { BudgetPeriod, CostKind, LimitName } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { ManualTime } from '@gateway/time/simulated';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Check } from './decide.ts';
-import type { KeyLimits } from './limited-key.ts';
+import type { Check, KeyLimits } from './limited-key.ts';
 import { MemoryLimitStore } from './memory-limit-store.ts';
 import { budgetSpan, daySpan } from './span.ts';
 
@@ -77,10 +76,10 @@ describe('a request in memory', () => {
   it('gets back only the places that it has, and none once it ended', async () => {
     const { store, settle, running } = setUp();
     await settle('ended', place, { ended: true });
-    const ofBoth = { inKey: true, inGroup: false };
-    await store.renew(['ended', 'a'].map((requestId) => ({ key: 'k', requestId, ...ofBoth })));
-    await store.renew([{ key: 'k', requestId: 'b', inKey: false, inGroup: false }]);
-    await store.renew([{ key: 'k', groupKey: 'g', requestId: 'c', ...ofBoth }]);
+    const held = { key: 'k', localDay: '2026-11-20', costMicros: 0 };
+    await store.renew(['ended', 'a'].map((requestId) => ({ ...held, requestId, limits: place })));
+    await store.renew([{ ...held, requestId: 'b', limits: rate }]);
+    await store.renew([{ ...held, requestId: 'c', limits: place, group: { key: 'g' } }]);
     expect([await running(), await running('g')]).toEqual([
       [1, undefined],
       [1, 0],
@@ -103,9 +102,9 @@ describe('a request in memory', () => {
 });
 
 describe('a reservation in memory', () => {
-  it('takes the place of the one that its request had', async () => {
+  it('stays as it is when it is asked for again', async () => {
     const { store, reserve } = setUp();
-    expect([await reserve('a', 60), await reserve('a', 70), await reserve('b', 30)]).toEqual(Array(3).fill(undefined));
+    expect([await reserve('a', 60), await reserve('a', 70), await reserve('b', 40)]).toEqual(Array(3).fill(undefined));
     expect(await reserve('c', 1)).toBe(LimitName.BUDGET);
     expect(await store.pendingIds(money)).toEqual(['a', 'b']);
   });

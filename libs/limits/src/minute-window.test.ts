@@ -117,8 +117,9 @@ it('a window is at each step the list of what entered in the last minute and was
           model.returnedAt(clockMs).map((entry) => ({ ...entry, isReturned: true })),
         );
         for (const limit of [0, 1, 2, 100]) {
-          expect(window.facts(limit)).toEqual({
-            count: model.entries.length,
+          expect(window.state(limit)).toEqual({
+            used: model.entries.length,
+            reserved: 0,
             newestMs: model.entries.at(-1)?.enteredMs,
             freeingMs: model.entries[Math.max(0, model.entries.length - limit)]?.enteredMs,
           });
@@ -139,6 +140,6 @@ it('a window has no newest entry when all that has not expired is returned', () 
     window.take(requestId, window.advance(enteredMs));
   window.advance(60_000);
   for (const requestId of ['b', 'c']) window.giveBack(requestId, 60_000);
-  expect(window.facts(1)).toEqual({ count: 0, newestMs: undefined, freeingMs: undefined });
+  expect(window.state(1)).toEqual({ used: 0, reserved: 0, newestMs: undefined, freeingMs: undefined });
   expect(window.advance(-10_000)).toBe(-10_000);
 });

@@ -1,6 +1,7 @@
-import { WINDOW_MS, type WindowFacts } from './decide.ts';
+import { WINDOW_MS } from './decide.ts';
 import type { OwnAdmission } from './limit-store.ts';
 import type { LimitedKey } from './limited-key.ts';
+import type { MeterState } from './meter.ts';
 
 /**
  * A request that took its slot at this instant or, with `isReturned`, returned it then because it
@@ -112,9 +113,10 @@ export class MinuteWindow {
     if (this.#returnedMs.size > mostReturned) this.#returnedMs.delete(oldest);
   }
 
-  facts(limit: number): WindowFacts {
+  state(limit: number): MeterState {
     const freeing = this.#entries[this.#expiredCount + Math.max(0, this.size - limit)];
-    return { count: this.size, newestMs: this.#entries.at(-1)?.enteredMs, freeingMs: freeing?.enteredMs };
+    const newestMs = this.#entries.at(-1)?.enteredMs;
+    return { used: this.size, reserved: 0, newestMs, freeingMs: freeing?.enteredMs };
   }
 
   #hasReturned(requestId: string, clockMs: number): boolean {

@@ -1,8 +1,9 @@
 import { create } from '@bufbuild/protobuf';
 import { BudgetPeriod, CostKind, LimitStatusSchema } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { describe, expect, it } from 'vitest';
-import type { Check, Decision } from './decide.ts';
-import { placesIn, reservedIn, slotsIn, totalsAfter, totalsIn } from './remote-answers.ts';
+import type { Decision } from './decide.ts';
+import type { Check } from './limited-key.ts';
+import { slotsIn, totalsAfter, totalsIn } from './remote-answers.ts';
 import { budgetSpan, daySpan } from './span.ts';
 
 const localDay = '2026-11-20';
@@ -60,32 +61,6 @@ describe('what a replica learns from an answer', () => {
     const status = create(LimitStatusSchema, { localDay });
     expect(slotsIn(check({ group }), { ...decision, status })).toEqual([{ key: 'g', groupKey: undefined, ...slot }]);
     expect(slotsIn(check({}), { status })).toEqual([]);
-  });
-});
-
-describe('what a request holds', () => {
-  const limits = { concurrentRequests: 3 };
-  it.each([
-    ['a place of its key', { limits }, { groupKey: undefined, inKey: true, inGroup: false }],
-    ['one of its group', { group }, { groupKey: 'g', inKey: false, inGroup: true }],
-    ['one of both', { limits, group }, { groupKey: 'g', inKey: true, inGroup: true }],
-  ])('is %s', (_what, terms, place) => {
-    expect(placesIn(check(terms))).toEqual([{ key: 'k', requestId: 'r', ...place }]);
-  });
-
-  it('is no place without a limit, or if it costs no tokens', () => {
-    expect(placesIn(check({ limits: { requestsPerMinute: 1 }, group: { key: 'g' } }))).toEqual([]);
-    expect(placesIn(check({ limits, group, costKind: CostKind.REQUEST_ONLY }))).toEqual([]);
-  });
-
-  it('is what it reserved, in the budget of its group or else of its key', () => {
-    const reservation = { key: 'k', requestId: 'r', localDay, costMicros: 4 };
-    const held = { key: 'k', requestId: 'r', inKey: false, inGroup: false };
-    const reserved = { micros: 4, span: week };
-    expect(reservedIn({ ...reservation, group })).toEqual({ ...held, groupKey: 'g', reserved });
-    expect(reservedIn({ ...reservation, limits: { budget } })).toEqual({ ...held, groupKey: undefined, reserved });
-    expect(reservedIn({ ...reservation, group: { key: 'g' } }).reserved).toBeUndefined();
-    expect(reservedIn(reservation).reserved).toBeUndefined();
   });
 });
 

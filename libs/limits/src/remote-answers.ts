@@ -1,7 +1,7 @@
-import { CostKind, type LimitStatus } from '@gateway/proto/limiter/v2/limit_pb.js';
-import type { Check, Decision } from './decide.ts';
-import type { OwnAdmission, Reservation, RunningRequest, SettledTotals, Settlement } from './limit-store.ts';
-import { counterName, type KnownTotal, type Subject, subjectsOf } from './limited-key.ts';
+import type { LimitStatus } from '@gateway/proto/limiter/v2/limit_pb.js';
+import type { Decision } from './decide.ts';
+import type { OwnAdmission, SettledTotals, Settlement } from './limit-store.ts';
+import { type Check, counterName, type KnownTotal, type Subject, subjectsOf } from './limited-key.ts';
 import { budgetSpan, daySpan } from './span.ts';
 
 /** The totals that an answer shows. */
@@ -43,21 +43,6 @@ export function slotsIn(check: Check, decision: Decision): readonly OwnAdmission
   const taken = answeredSubjects(check, decision).filter(({ status }) => status.requests !== undefined);
   const { requestId } = check;
   return taken.map(({ subject: { key, groupKey } }) => ({ key, groupKey, requestId, ageMs: 0 }));
-}
-
-/** The places that an admitted request took. */
-export function placesIn({ requestId, key, limits, group, costKind }: Check): readonly RunningRequest[] {
-  const inKey = limits?.concurrentRequests !== undefined;
-  const inGroup = group?.limits?.concurrentRequests !== undefined;
-  if (costKind === CostKind.REQUEST_ONLY || !(inKey || inGroup)) return [];
-  return [{ key, groupKey: group?.key, requestId, inKey, inGroup }];
-}
-
-/** What a request reserved. */
-export function reservedIn({ key, group, requestId, localDay, limits, costMicros }: Reservation): RunningRequest {
-  const budget = group === undefined ? limits?.budget : group.limits?.budget;
-  const reserved = budget && { micros: costMicros, span: budgetSpan(budget.period, localDay) };
-  return { key, groupKey: group?.key, requestId, inKey: false, inGroup: false, reserved };
 }
 
 interface AnsweredSubject {

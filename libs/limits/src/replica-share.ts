@@ -1,7 +1,7 @@
 import type { LimitStatus } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { LRUCache } from 'lru-cache';
-import type { Check, Decision } from './decide.ts';
-import type { KeyLimits } from './limited-key.ts';
+import type { Decision } from './decide.ts';
+import type { Check, KeyLimits } from './limited-key.ts';
 
 /**
  * The position of a replica among those that divide a limit while they can't reach the store that

@@ -2,10 +2,11 @@ import { create } from '@bufbuild/protobuf';
 import { CostKind, LimitStatusSchema, type Refusal } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { ManualTime } from '@gateway/time/simulated';
 import { onTestFinished, vi } from 'vitest';
-import type { Check, Decision } from '../src/decide.ts';
+import type { Decision } from '../src/decide.ts';
 import { FallbackLimits } from '../src/fallback-limits.ts';
 import type { FallbackOptions } from '../src/fallback-options.ts';
 import type { Heartbeat, OwnAdmission } from '../src/limit-store.ts';
+import type { Check } from '../src/limited-key.ts';
 import type { ReplicaPlace } from '../src/replica-share.ts';
 
 /** The instant at which tests begin. */

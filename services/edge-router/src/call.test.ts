@@ -1,5 +1,5 @@
 import { create } from '@bufbuild/protobuf';
-import type { RunningRequest, Settlement } from '@gateway/limits';
+import type { Reservation, Settlement } from '@gateway/limits';
 import { UsageSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { TokenSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { AttemptReportSchema, AttemptResult, LeaseSchema } from '@gateway/proto/pool/v1/account_pb.js';
@@ -7,7 +7,7 @@ import { AcquireResponseSchema } from '@gateway/proto/pool/v1/pool_broker_servic
 import { CancelReason, RequestEnding, type RequestRecorded } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { describe, expect, it } from 'vitest';
 import { admittedCall, newCall } from './__fixtures__/test-call.ts';
-import { placesOf } from './admission/admit.ts';
+import { heldBy } from './admission/admit.ts';
 import type { Call } from './call.ts';
 import type { OutboxRow } from './usage/outbox.ts';
 
@@ -19,7 +19,7 @@ const failed = { status: 503, errorCode: 'providers_unavailable', clientLeft: fa
 
 /** An admitted request with a place, and a record of how what it holds ends. */
 function setUp() {
-  const running = new Set<RunningRequest>();
+  const running = new Set<Reservation>();
   const seen = { ended: [] as string[], charges: [] as Settlement[], finals: [] as RequestRecorded[] };
   const peers = {
     running,
@@ -32,7 +32,7 @@ function setUp() {
     },
   };
   const call = admittedCall({ peers }, token);
-  call.holdPlaces(placesOf(call.id, token));
+  call.holdLeases(heldBy(call.id, token, call.admission));
   const attempt = (): Call => {
     call.onBodyRead('m', true, 400);
     call.onAcquired(create(AcquireResponseSchema, { result: { case: 'lease', value: lease } }));
@@ -75,10 +75,10 @@ describe('what a request holds', () => {
 
   it('is only what it reserved last, and nothing after a refusal has returned it', () => {
     const { call, running } = setUp();
-    const reserved = { ...placesOf(call.id, token), reserved: { micros: 5, span: { from: 'a', to: 'b' } as never } };
-    call.holdPlaces(reserved);
+    const reserved = { ...heldBy(call.id, token, call.admission), costMicros: 5 };
+    call.holdLeases(reserved);
     expect([...running]).toEqual([reserved]);
-    expect([call.returnsPlaces(), call.returnsPlaces(), running.size]).toEqual([true, false, 0]);
+    expect([call.returnLeases(), call.returnLeases(), running.size]).toEqual([true, false, 0]);
   });
 });
 

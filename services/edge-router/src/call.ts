@@ -1,6 +1,6 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import type { GatewayError } from '@gateway/errors';
-import type { RunningRequest } from '@gateway/limits';
+import type { Reservation } from '@gateway/limits';
 import type { Usage } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import type { Token } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { CostKind, LimitName, RefusalSchema } from '@gateway/proto/limiter/v2/limit_pb.js';
@@ -51,7 +51,7 @@ export interface CallPeers extends UsagePeers {
   readonly limiter: Pick<EdgeLimiter, 'charge'>;
   readonly requestLog: Pick<RequestLog, 'takes'>;
   readonly config: Pick<EdgeRouterConfig, 'traceSlowMs'>;
-  readonly running: Pick<Set<RunningRequest>, 'add' | 'delete'>;
+  readonly running: Pick<Set<Reservation>, 'add' | 'delete'>;
   /** How long a request waits for decisions. */
   readonly patienceMs: number;
 }
@@ -99,7 +99,7 @@ export class Call {
   readonly #monotonicMs: () => number;
   readonly #startedAtMs: number;
   /** What it has taken at the limiter, and returns at its end. */
-  #places: RunningRequest | undefined;
+  #held: Reservation | undefined;
   #acquireStartedAtMs = 0;
   #attemptSpan: Span | undefined;
   /** Keeps the latest lease. */
@@ -147,18 +147,18 @@ export class Call {
     this.#times.admitted = this.#now();
   }
 
-  /** It has taken places, or reserved money as well. */
-  holdPlaces(places: RunningRequest): void {
-    this.returnsPlaces();
-    this.#places = places;
-    this.#peers.running.add(places);
+  /** It holds leases, and may have reserved money or tokens. */
+  holdLeases(held: Reservation): void {
+    this.returnLeases();
+    this.#held = held;
+    this.#peers.running.add(held);
   }
 
   /** They are returned with the next charge. False if there are none, or they are returned. */
-  returnsPlaces(): boolean {
-    const places = this.#places;
-    this.#places = undefined;
-    return places !== undefined && this.#peers.running.delete(places);
+  returnLeases(): boolean {
+    const held = this.#held;
+    this.#held = undefined;
+    return held !== undefined && this.#peers.running.delete(held);
   }
 
   /** @param model as the body names it; empty: it names none */
@@ -294,7 +294,7 @@ export class Call {
 
   /** Charges what each attempt used to the day, and returns what the request took. */
   #charge(used: readonly RecordedAttempt[]): Promise<void> | undefined {
-    const ended = this.returnsPlaces();
+    const ended = this.returnLeases();
     const last = this.#attempt;
     const charges = used.map((attempt) => this.#chargeFor(attempt, ended && attempt === last));
     if (ended && last?.usage === undefined) charges.push(this.#chargeFor(undefined, ended));

@@ -1,7 +1,7 @@
 import type { Environment } from '@gateway/config';
 import type { Service, ServiceRuntime } from '@gateway/lifecycle';
 import { peerChannels } from '@gateway/lifecycle/transport';
-import { type LimitStore, MemoryLimitStore, settledCounters } from '@gateway/limits';
+import { chargesOf, type LimitStore, MemoryLimitStore } from '@gateway/limits';
 import { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { type LimiterConfig, readStandAloneLimiterConfig, type StandAloneLimiterConfig } from './config.ts';
 import { CounterTotals, type LedgerReader } from './ledger/counter-totals.ts';
@@ -32,7 +32,7 @@ export function createLimiterService(
   const parts = { store, usageQuery, metrics, logger: runtime.logger, everyMs: config.reconcileEveryMs };
   const totals = new CounterTotals(parts);
   store.onLateSettle?.((settlement) => {
-    for (const counter of settledCounters(settlement)) totals.noteLateSettle(counter);
+    for (const { counter } of chargesOf(settlement)) totals.noteLateSettle(counter);
   });
   const draining = new AbortController();
   return {

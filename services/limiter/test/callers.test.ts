@@ -3,14 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DescMessage, DescMethod } from '@bufbuild/protobuf';
 import { GatewayError } from '@gateway/errors';
-import {
-  type Check,
-  type Heartbeat,
-  MemoryLimitStore,
-  type Reservation,
-  type RunningRequest,
-  type Settlement,
-} from '@gateway/limits';
+import { type Check, type Heartbeat, MemoryLimitStore, type Reservation, type Settlement } from '@gateway/limits';
 import { LimiterOperatorService, LimiterService } from '@gateway/proto/limiter/v2/limiter_service_pb.js';
 import { directClientOf, RpcError } from '@gateway/rpc';
 import { type Channel, GrpcServer, grpcDefinition, openChannel, Tls } from '@gateway/rpc/grpc';
@@ -41,7 +34,7 @@ const requests: Readonly<Record<string, object>> = {
   Admit: { key: 'k', requestId: 'r', limits: { requestsPerMinute: 1 }, group: { key: 'g' } },
   Settle: { key: 'k', requestId: 'r', localDay: today(), tokens: 3, group: { key: 'g' } },
   Reserve: { key: 'k', requestId: 'r', localDay: today(), costMicros: 3, group: { key: 'g' } },
-  Renew: { running: [{ key: 'k', groupKey: 'g', requestId: 'r', inKey: true, inGroup: true }] },
+  Renew: { running: [{ key: 'k', requestId: 'r', localDay: today(), group: { key: 'g' } }] },
   Peek: { key: 'k', limits: { requestsPerMinute: 1 }, group: { key: 'g' } },
   AdmitStream: { checks: [{ key: 'k', requestId: 'r', limits: { requestsPerMinute: 1 }, group: { key: 'g' } }] },
   Heartbeat: { group: 'g', replicaId: 'a', admissions: [{ key: 'k', groupKey: 'g', requestId: 'r', ageMs: 5 }] },
@@ -206,8 +199,8 @@ class ObservedStore extends MemoryLimitStore {
     return super.reserve(reservation);
   }
 
-  override renew(running: readonly RunningRequest[]) {
-    for (const { key, groupKey = '' } of running) this.#names.push(key, groupKey);
+  override renew(running: readonly Reservation[]) {
+    for (const each of running) this.#note(each);
     return super.renew(running);
   }
 

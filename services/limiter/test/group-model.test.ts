@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { budgetSpan, type Check, type LimitStore, subjectsOf } from '@gateway/limits';
+import { type Check, type LimitStore, subjectsOf } from '@gateway/limits';
 import { BudgetPeriod, CostKind, LimitName } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { addLocalDays, localDayOf, startOfLocalDayMs } from '@gateway/time';
 import type { ManualTime } from '@gateway/time/simulated';
@@ -160,18 +160,10 @@ async function agreeWithReference({ store, time }: Opened, given: Plan): Promise
 
   async function renew({ key, requestId, cost }: { key: string; requestId: string; cost: number }) {
     const members = membersOf(key);
-    const { group, ...terms } = termsOf(key);
-    const budgeted = members.at(-1);
-    const budget = budgeted?.limits.budget;
-    const today = dayOf(false);
+    const localDay = dayOf(false);
     const id = `${requestId}-${key}`;
-    const counter = budget && counterOf(budgeted?.name ?? '', budget.period, today);
-    const isReserved = counter !== undefined && cost > 0;
-    reference.renew(id, members, isReserved ? { counter, cost } : undefined, time.nowMs);
-    const inKey = terms.limits.concurrentRequests !== undefined;
-    const inGroup = group?.limits.concurrentRequests !== undefined;
-    const reserved = budget && cost > 0 ? { micros: cost, span: budgetSpan(periods[budget.period], today) } : undefined;
-    await store.renew([{ key: terms.key, groupKey: group?.key, requestId: id, inKey, inGroup, reserved }]);
+    reference.renew(id, members, { localDay, cost }, time.nowMs);
+    await store.renew([{ ...termsOf(key), requestId: id, localDay, costMicros: cost }]);
   }
 }
 

@@ -61,22 +61,28 @@ export class ReferenceGroup {
 
   reserve(requestId: string, members: readonly LimitedMember[], day: LocalDay, cost: number, nowMs: number) {
     const course = this.#courseOf(requestId);
-    if (this.#hasEnded(course, nowMs)) return undefined;
-    for (const { name, limits } of members) {
-      if (limits.budget === undefined) continue;
-      const { amount, period } = limits.budget;
-      const counter = counterOf(name, period, day);
-      course.reserved.delete(counter);
+    const budgets = members.flatMap(({ name, limits: { budget } }) =>
+      budget === undefined ? [] : [{ ...budget, counter: counterOf(name, budget.period, day) }],
+    );
+    const hasReserved = budgets.some(({ counter }) => this.#isReserved(course, counter, nowMs));
+    if (cost === 0 || hasReserved || this.#hasEnded(course, nowMs)) return undefined;
+    const refusals: Reached[] = [];
+    for (const { amount, period, counter } of budgets) {
       const [spent, byOthers] = [this.spent(counter), this.reserved(counter, nowMs)];
       const crosses = spent < amount && byOthers === 0;
       if (spent + byOthers + cost > amount && !crosses) {
         const endMs = endOfLocalDayMs(lastDayOf(period, day));
-        for (const member of members) this.#forget(course, member, day);
-        return { limit: 'budget', retryAtMs: spent >= amount && endMs > nowMs ? endMs : nowMs + 1_000 };
+        refusals.push({ limit: 'budget', retryAtMs: spent >= amount && endMs > nowMs ? endMs : nowMs + 1_000 });
       }
-      course.reserved.set(counter, { cost, untilMs: nowMs + 30_000 });
     }
-    return undefined;
+    const refusal = refusals.toSorted((one, other) => other.retryAtMs - one.retryAtMs)[0];
+    for (const { counter } of refusal === undefined ? budgets : [])
+      course.reserved.set(counter, { cost, untilMs: nowMs + 30_000 });
+    for (const { name } of refusal === undefined ? [] : members) {
+      course.slots.delete(name);
+      course.places.delete(name);
+    }
+    return refusal;
   }
 
   settle(
@@ -102,15 +108,16 @@ export class ReferenceGroup {
   renew(
     requestId: string,
     members: readonly LimitedMember[],
-    reserved: { counter: string; cost: number } | undefined,
+    { localDay, cost }: { readonly localDay: LocalDay; readonly cost: number },
     nowMs: number,
   ): void {
     const course = this.#courseOf(requestId);
     if (this.#hasEnded(course, nowMs)) return;
     for (const { name, limits } of members) {
       if (limits.concurrentRequests !== undefined) course.places.set(name, nowMs + 15_000);
+      if (limits.budget === undefined || cost === 0) continue;
+      course.reserved.set(counterOf(name, limits.budget.period, localDay), { cost, untilMs: nowMs + 30_000 });
     }
-    if (reserved !== undefined) course.reserved.set(reserved.counter, { cost: reserved.cost, untilMs: nowMs + 30_000 });
   }
 
   spent(counter: string): number {
@@ -176,12 +183,6 @@ export class ReferenceGroup {
     if (amount > 0 && !isRepeated) charged.push({ amount, atMs: nowMs });
   }
 
-  #forget(course: Course, { name, limits: { budget } }: LimitedMember, day: LocalDay): void {
-    course.slots.delete(name);
-    course.places.delete(name);
-    if (budget !== undefined) course.reserved.delete(counterOf(name, budget.period, day));
-  }
-
   #hasSlot({ slots }: Course, name: string, nowMs: number): boolean {
     const takenMs = slots.get(name);
     return takenMs !== undefined && takenMs > nowMs - 60_000;
@@ -220,6 +221,5 @@ function tokensOf(name: string, day: LocalDay): string {
 
 /** Requests without places and reservations are admitted as if none had ended. */
 function isPlain(members: readonly LimitedMember[]): boolean {
-  const [member, group] = members;
-  return group === undefined && member?.limits.concurrentRequests === undefined && member?.limits.budget === undefined;
+  return members.every(({ limits }) => limits.concurrentRequests === undefined && limits.budget === undefined);
 }

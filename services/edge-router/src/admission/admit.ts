@@ -1,6 +1,6 @@
 import type { LimitName as PublicLimitName } from '@gateway/errors';
 import { GatewayError } from '@gateway/errors';
-import type { Check, Decision, GroupedTerms, Reservation, RunningRequest, Settlement } from '@gateway/limits';
+import type { Check, Decision, GroupedTerms, Reservation, Settlement } from '@gateway/limits';
 import { moneyText } from '@gateway/presentation/numbers';
 import type { PriceBook } from '@gateway/prices';
 import { type Group, type Token, TokenKind, UnpricedModels } from '@gateway/proto/identity/v1/identity_service_pb.js';
@@ -36,21 +36,23 @@ export function isLimited({ kind, limits, group }: Token): boolean {
   return isSet(limits) || isSet(group?.limits);
 }
 
-function isSet(limits: Limits | undefined): boolean {
-  return (
-    limits?.requestsPerMinute !== undefined ||
-    limits?.tokensPerDay !== undefined ||
-    limits?.concurrentRequests !== undefined ||
-    limits?.budget !== undefined
-  );
+function isSet({ requestsPerMinute, tokensPerDay, concurrentRequests, budget }: Partial<Limits> = {}): boolean {
+  return [requestsPerMinute, tokensPerDay, concurrentRequests, budget].some((limit) => limit !== undefined);
 }
 
-/** Whether requests of a token take places, or reserve money, that they return at their end. */
-export function takesPlaces({ kind, limits, group }: Token): boolean {
+/** Whether requests of a token hold leases, or money or tokens that they reserve, until they end. */
+export function holdsLeases({ kind, limits, group }: Token): boolean {
   if (kind === TokenKind.PERSONAL) return false;
-  return [limits?.concurrentRequests, group?.limits?.concurrentRequests, group?.limits?.budget].some(
+  const { limits: ofGroup } = group ?? {};
+  const isLimited = [limits?.concurrentRequests, ofGroup?.concurrentRequests, ofGroup?.budget].some(
     (limit) => limit !== undefined,
   );
+  return isLimited || isStrictlyLimited(limits) || isStrictlyLimited(ofGroup);
+}
+
+/** Whether requests reserve tokens of the day before they run. */
+export function isStrictlyLimited(limits: Limits | undefined): boolean {
+  return limits?.strictTokens === true && limits.tokensPerDay !== undefined;
 }
 
 /**
@@ -87,14 +89,9 @@ interface Currency {
   readonly prices: { readonly currency: string };
 }
 
-/** What an admitted request of a token with places has taken. */
-export function placesOf(requestId: string, { tokenId, limits, group }: Token): RunningRequest {
-  return {
-    ...{ key: `token:${tokenId}`, requestId },
-    groupKey: group && `group:${group.groupId}`,
-    inKey: limits?.concurrentRequests !== undefined,
-    inGroup: group?.limits?.concurrentRequests !== undefined,
-  };
+/** What an admitted request of such a token holds before it has reserved anything. */
+export function heldBy(requestId: string, token: Token, { localDay }: Pick<Admission, 'localDay'>): Reservation {
+  return { ...limiterTerms(token), requestId, localDay, costMicros: 0 };
 }
 
 /**
@@ -106,7 +103,7 @@ export function pricedDayOf(
   { prices }: { readonly prices: Pick<PriceBook, 'isEmpty'> },
 ): string {
   const { limits, unpricedModels } = token.group ?? {};
-  if (limits?.budget === undefined || !takesPlaces(token)) return '';
+  if (limits?.budget === undefined || !holdsLeases(token)) return '';
   return unpricedModels === UnpricedModels.DEAREST && !prices.isEmpty ? '' : admission.localDay;
 }
 
@@ -161,7 +158,7 @@ export function chargedTerms(token: Token): GroupedTerms | undefined {
   if (kind === TokenKind.PERSONAL) {
     return group && isCounted ? { key: `token:${tokenId}`, limits: {}, group: groupTerms(group) } : undefined;
   }
-  if (isCounted || takesPlaces(token)) return limiterTerms(token);
+  if (isCounted || holdsLeases(token)) return limiterTerms(token);
   if (limits?.tokensPerDay === undefined) return undefined;
   // What belongs to a key with a group is kept with the group's, so both must be named.
   return group === undefined ? { key: `token:${tokenId}` } : limiterTerms(token);
@@ -241,8 +238,8 @@ export interface EdgeLimiter extends Partial<AsyncDisposable> {
    * @throws like `admit`
    */
   reserve(reservation: Reservation): Promise<Refusal | undefined>;
-  /** Keeps what running requests have taken. Never rejects. */
-  keep(running: readonly RunningRequest[]): Promise<void>;
+  /** Keeps what running requests hold. Never rejects. */
+  keep(running: readonly Reservation[]): Promise<void>;
 }
 
 /** Creates an edge's limiter. Called once; the edge starts it and disposes of it. */

@@ -1,12 +1,12 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
-import type { Check, RunningRequest } from '@gateway/limits';
+import type { Check, Reservation } from '@gateway/limits';
 import { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { TokenKind, TokenSchema, UnpricedModels } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { BudgetPeriod, CostKind, LimitName, RefusalSchema } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { ManualTime } from '@gateway/time/simulated';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { admit, chargedTerms, isLimited, placesOf, pricedDayOf, takesPlaces } from './admit.ts';
-import { possibleCost } from './reservation.ts';
+import { admit, chargedTerms, heldBy, holdsLeases, isLimited, pricedDayOf } from './admit.ts';
+import { possibleUse } from './reservation.ts';
 import { RunningRequests } from './running-requests.ts';
 import { TypicalTokens } from './typical-tokens.ts';
 
@@ -109,24 +109,32 @@ describe('what the end of a request is charged to', () => {
   });
 });
 
-describe('places of running requests', () => {
+const today = { localDay: '2026-11-20' };
+
+describe('leases of running requests', () => {
   it('are taken where the token or its group has a bound, and money counts as well', () => {
     const both = tokenOf({ limits: { concurrentRequests: 1 }, group: groupOf({ concurrentRequests: 2 }) });
-    expect(placesOf('r', both)).toMatchObject({ key: 'token:t', groupKey: 'group:g', inKey: true, inGroup: true });
-    expect(takesPlaces(tokenOf({ group: groupOf({ budget }) }))).toBe(true);
-    expect(takesPlaces(tokenOf({ limits: { requestsPerMinute: 1 } }))).toBe(false);
-    expect(takesPlaces(tokenOf({ kind: TokenKind.PERSONAL, group: groupOf({ concurrentRequests: 1 }) }))).toBe(false);
+    expect(heldBy('r', both, today)).toMatchObject({
+      key: 'token:t',
+      group: { key: 'group:g' },
+      localDay: '2026-11-20',
+    });
+    const strict = { tokensPerDay: 5, strictTokens: true };
+    for (const holding of [{ group: groupOf({ budget }) }, { limits: strict }, { group: groupOf(strict) }])
+      expect(holdsLeases(tokenOf(holding))).toBe(true);
+    for (const limits of [{ requestsPerMinute: 1 }, { tokensPerDay: 5 }, { strictTokens: true }])
+      expect(holdsLeases(tokenOf({ limits }))).toBe(false);
+    expect(holdsLeases(tokenOf({ kind: TokenKind.PERSONAL, group: groupOf({ concurrentRequests: 1 }) }))).toBe(false);
   });
 
   it('are renewed every five seconds until they are returned', async () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
     const kept: string[][] = [];
-    const keep = async (running: readonly RunningRequest[]) =>
-      void kept.push(running.map(({ requestId }) => requestId));
+    const keep = async (running: readonly Reservation[]) => void kept.push(running.map(({ requestId }) => requestId));
     using running = new RunningRequests({ keep });
     const token = tokenOf({ limits: { concurrentRequests: 2 } });
-    const [a, b] = [placesOf('a', token), placesOf('b', token)];
+    const [a, b] = [heldBy('a', token, today), heldBy('b', token, today)];
     running.add(a).add(b);
     await vi.advanceTimersByTimeAsync(5_000);
     expect([running.delete(a), running.delete(a)]).toEqual([true, false]);
@@ -171,8 +179,19 @@ describe('what a request can cost', () => {
     outputs = outputsOf(),
     dialect: Dialect = Dialect.MESSAGES,
     refusesUnpriced = true,
-  ) =>
-    possibleCost({ body, dialect, model, localDay: '2026-11-20', refusesUnpriced } as never, pricing as never, outputs);
+  ) => possibleUse({ body, dialect, model, ...today, refusesUnpriced } as never, pricing as never, outputs).costMicros;
+
+  it('is so many tokens, of the model that may use most', () => {
+    const outputs = outputsOf([{ model: 'small', outputTokens: 900 }]);
+    const asked = {
+      body: bodyOf(401),
+      dialect: Dialect.MESSAGES,
+      model: 'gateway/class',
+      ...today,
+      refusesUnpriced: true,
+    };
+    expect(possibleUse(asked as never, pricing as never, outputs).tokens).toBe(101 + 4_096);
+  });
 
   it('counts a model without a price as its dearest neighbour, unless that is refused', () => {
     const anyway = (model: string) => cost(bodyOf(4), model, outputsOf(), Dialect.MESSAGES, false);

@@ -5,7 +5,6 @@ import type {
   KnownTotal,
   OwnAdmission,
   Reservation,
-  RunningRequest,
   SettledTotals,
   Settlement,
 } from '@gateway/limits';
@@ -15,7 +14,6 @@ import type {
   LimiterService,
   OwnAdmissionSchema,
   ReserveRequestSchema,
-  RunningRequestSchema,
   SettleRequestSchema,
   SettleResponse,
 } from '@gateway/proto/limiter/v2/limiter_service_pb.js';
@@ -36,10 +34,10 @@ export function limiterCalls(limiter: Pick<LimiterClient, 'settle' | 'reserve' |
     async settle(settlement: Settlement, options?: CallOptions): Promise<SettledTotals> {
       return totalsIn(settlement, await limiter.settle(settleRequest(settlement), options));
     },
-    async renew(running: readonly RunningRequest[], options?: CallOptions): Promise<void> {
+    async renew(running: readonly Reservation[], options?: CallOptions): Promise<void> {
       for (let start = 0; start < running.length; start += mostInOneCall) {
         const some = running.slice(start, start + mostInOneCall);
-        await limiter.renew({ running: some.map(runningRequest) }, options);
+        await limiter.renew({ running: some.map(reserveRequest) }, options);
       }
     },
   };
@@ -83,14 +81,6 @@ function reserveRequest(reservation: Reservation): MessageInitShape<typeof Reser
   const { key, requestId, localDay, limits, costMicros } = reservation;
   const request = { key, requestId, localDay, costMicros };
   return { ...request, limits, ...toGroup(reservation) };
-}
-
-function runningRequest(running: RunningRequest): MessageInitShape<typeof RunningRequestSchema> {
-  const { key, groupKey = '', requestId, inKey, inGroup, reserved } = running;
-  const request = { key, groupKey, requestId, inKey, inGroup };
-  if (reserved === undefined) return request;
-  const { period: budgetPeriod = BudgetPeriod.UNSPECIFIED, firstDay: localDay } = reserved.span;
-  return { ...request, reservedMicros: reserved.micros, budgetPeriod, localDay };
 }
 
 function toGroup({ group }: Pick<GroupedTerms, 'key' | 'group'>) {

@@ -5,7 +5,7 @@ import {
   FallbackLimits,
   type FallbackOptions,
   type RemoteLimits,
-  type RunningRequest,
+  type Reservation,
   type Settlement,
   subjectsOf,
 } from '@gateway/limits';
@@ -98,7 +98,7 @@ export class OutageTolerantLimiter extends FallbackLimits implements EdgeLimiter
     }
   }
 
-  async keep(running: readonly RunningRequest[]): Promise<void> {
+  async keep(running: readonly Reservation[]): Promise<void> {
     await this.renew(running).catch((fault: unknown) => this.#events.faulted('renewal', fault));
   }
 }

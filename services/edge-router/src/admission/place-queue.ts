@@ -1,6 +1,6 @@
 import type { Token } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { monotonicMs, sleep } from '@gateway/time';
-import { type AdmissionDecision, takesPlaces } from './admit.ts';
+import { type AdmissionDecision, holdsLeases } from './admit.ts';
 
 /** A request that asks to be admitted, again for as long as it waits. */
 export interface AskingRequest {
@@ -83,7 +83,7 @@ const askAgainMs = 100;
 
 /** What limits the requests at a time of a token: its group before itself. Undefined: nothing. */
 function limitedKey(token: Token): string | undefined {
-  if (!takesPlaces(token)) return undefined;
+  if (!holdsLeases(token)) return undefined;
   const { tokenId, limits, group } = token;
   if (group?.limits?.concurrentRequests !== undefined) return `group:${group.groupId}`;
   return limits?.concurrentRequests === undefined ? undefined : `token:${tokenId}`;

@@ -1,6 +1,6 @@
 import { notNow } from '@gateway/errors';
 import type { JsonBody } from '@gateway/json';
-import { budgetSpan, type Span } from '@gateway/limits';
+import type { Reservation } from '@gateway/limits';
 import type { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import type { Token } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { epochMs } from '@gateway/time';
@@ -9,7 +9,15 @@ import type { Call } from '../call.ts';
 import type { Patience } from '../patience.ts';
 import type { Pricing } from '../pricing/pricing.ts';
 import type { EndpointPeers } from '../request-context.ts';
-import { limiterTerms, placesOf, pricedDayOf, rateLimitHeaders, refusalError, takesPlaces } from './admit.ts';
+import {
+  heldBy,
+  holdsLeases,
+  isStrictlyLimited,
+  limiterTerms,
+  pricedDayOf,
+  rateLimitHeaders,
+  refusalError,
+} from './admit.ts';
 import { mayFetch } from './fetched-content.ts';
 import type { TypicalTokens } from './typical-tokens.ts';
 
@@ -21,44 +29,46 @@ export interface CostedRequest {
 }
 
 /**
- * Reserves what a request of a group with a budget can cost. Undefined: nothing is to be reserved.
- * @throws GatewayError `rate_limit_exceeded` if the budget has no room
+ * Reserves what a request can cost in the budget of its group, and what it can use of strict limits
+ * of tokens per day. Undefined: nothing is to be reserved.
+ * @throws GatewayError `rate_limit_exceeded` if there is no room
  */
 export function reserveCost(call: Call, costed: CostedRequest, peers: EndpointPeers): Promise<void> | undefined {
   const { token, admission } = call;
-  const budget = token.group?.limits?.budget;
-  if (budget === undefined || !takesPlaces(token)) return undefined;
-  // For the client such a model does not exist, so the budget must not answer.
+  const { group, limits } = token;
+  const hasBudget = group?.limits?.budget !== undefined;
+  const isStrict = [limits, group?.limits].some(isStrictlyLimited);
+  if (!(hasBudget || isStrict) || !holdsLeases(token)) return undefined;
+  // For the client such a model does not exist, so no limit must answer.
   if (!mayUseModel(token, costed.model)) return undefined;
   const { pricing, typicalTokens } = peers;
   if (!pricing.isKnown) throw notNow('Prices are not known yet. Try again later.');
   const asked = { ...costed, localDay: admission.localDay, refusesUnpriced: pricedDayOf(call, pricing) !== '' };
-  const costMicros = possibleCost(asked, pricing, typicalTokens);
-  if (costMicros === 0) return undefined;
-  return reserve(call, costed.model, { costMicros, span: budgetSpan(budget.period, admission.localDay) }, peers);
+  const possible = possibleUse(asked, pricing, typicalTokens);
+  const amounts = { costMicros: hasBudget ? possible.costMicros : 0, tokens: isStrict ? possible.tokens : 0 };
+  return Math.max(...Object.values(amounts)) === 0 ? undefined : reserve(call, costed.model, amounts, peers);
 }
 
 async function reserve(
   call: Call,
   model: string,
-  { costMicros, span }: { readonly costMicros: number; readonly span: Span },
+  amounts: Pick<Reservation, 'costMicros' | 'tokens'>,
   peers: EndpointPeers,
 ): Promise<void> {
-  const { id: requestId, token, admission, patience } = call;
-  const { localDay } = admission;
+  const { token, admission, patience } = call;
   if (!(await isServed(model, token, patience, peers))) return;
   const { limiter, pricing } = peers;
-  const terms = limiterTerms(token);
+  const reservation = { ...heldBy(call.id, token, admission), ...amounts };
   const askedAtMs = epochMs();
-  const refusal = await patience.within(() => limiter.reserve({ ...terms, requestId, localDay, costMicros }));
+  const refusal = await patience.within(() => limiter.reserve(reservation));
   if (refusal === undefined) {
-    call.holdPlaces({ ...placesOf(requestId, token), reserved: { micros: costMicros, span } });
+    call.holdLeases(reservation);
     return;
   }
   const error = refusalError(refusal, { askedAtMs, answeredAtMs: epochMs() }, pricing);
   // The refusal has returned what the request took, so the headers of its admission are outdated.
-  call.returnsPlaces();
-  const status = await patience.within(() => limiter.peek(terms)).catch(() => undefined);
+  call.returnLeases();
+  const status = await patience.within(() => limiter.peek(limiterTerms(token))).catch(() => undefined);
   if (status !== undefined) call.response.setHeaders(new Map(Object.entries(rateLimitHeaders(status))));
   call.onRefused(error);
   throw error;
@@ -78,30 +88,32 @@ async function isServed(
 }
 
 /**
- * What a request can cost, in millionths of the currency: its estimated input, and as much output
- * as it may have, at the dearest model that may answer. The input of a request whose content the
+ * What a request can use and cost: its estimated input, and as much output as it may have, at the
+ * model that uses or costs most of those that may answer. The input of a request whose content the
  * provider may fetch is what the model usually reads or, while that is unknown, its whole context.
  * A model without a price costs as much as the dearest of its pool, unless it is refused: then it
- * can't answer. 0: no model can.
+ * can't answer.
  */
-export function possibleCost(
+export function possibleUse(
   { body, dialect, model, localDay, refusesUnpriced }: AskedRequest,
   pricing: Pick<Pricing, 'prices' | 'candidatesOf' | 'neighboursOf'>,
   typical: Pick<TypicalTokens, 'boundFor' | 'inputOf'>,
-): number {
+): { readonly tokens: number; readonly costMicros: number } {
   const shownTokens = Math.ceil(body.source.length / bytesPerToken);
   const isFetching = mayFetch(body);
-  const costs = pricing.candidatesOf(model).map((candidate) => {
+  const requested = requestedOutput(body);
+  const possible = pricing.candidatesOf(model).map((candidate) => {
     const fetched = isFetching ? (typical.inputOf(candidate) ?? pricing.prices.contextOf(candidate, localDay)) : 0;
     const inputTokens = Math.max(shownTokens, fetched);
-    const outputTokens = typical.boundFor(candidate, requestedOutput(body), dialect);
-    const tokens = { inputTokens, outputTokens, cachedTokens: 0, cacheWrite5mTokens: 0, cacheWrite1hTokens: 0 };
+    const outputTokens = typical.boundFor(candidate, requested, dialect);
+    const used = { inputTokens, outputTokens, cachedTokens: 0, cacheWrite5mTokens: 0, cacheWrite1hTokens: 0 };
     const cost = refusesUnpriced
-      ? pricing.prices.costOf(candidate, tokens, localDay)
-      : pricing.prices.costAnyway(candidate, pricing.neighboursOf(candidate), tokens, localDay);
-    return cost ?? 0;
+      ? pricing.prices.costOf(candidate, used, localDay)
+      : pricing.prices.costAnyway(candidate, pricing.neighboursOf(candidate), used, localDay);
+    return { tokens: inputTokens + outputTokens, costMicros: cost ?? 0 };
   });
-  return Math.max(0, ...costs);
+  const mostOf = (kind: 'tokens' | 'costMicros') => Math.max(0, ...possible.map((each) => each[kind]));
+  return { tokens: mostOf('tokens'), costMicros: mostOf('costMicros') };
 }
 
 interface AskedRequest extends CostedRequest {

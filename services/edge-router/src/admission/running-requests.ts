@@ -1,4 +1,4 @@
-import type { RunningRequest } from '@gateway/limits';
+import type { Reservation } from '@gateway/limits';
 import { cancelTimer, startInterval } from '@gateway/time';
 import type { EdgeLimiter } from './admit.ts';
 
@@ -6,7 +6,7 @@ import type { EdgeLimiter } from './admit.ts';
  * What running requests have taken at the limiter: places or reserved money. It is renewed well
  * before the limiter gives it away. When this process dies, no one renews it, and it expires.
  */
-export class RunningRequests extends Set<RunningRequest> implements Disposable {
+export class RunningRequests extends Set<Reservation> implements Disposable {
   readonly #timer;
 
   constructor(limiter: Pick<EdgeLimiter, 'keep'>) {

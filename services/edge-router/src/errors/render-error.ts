@@ -110,10 +110,10 @@ export function retryHeaders(error: GatewayError, status: number): Record<string
   };
 }
 
-/** A budget that is only reserved has room again as soon as a request ends. */
-function isForDays(limit: GatewayError['limit'], retryAfterMs = 0): boolean {
+/** What is only reserved may be free again a second later: as soon as a request ends. */
+function isForDays(limit: GatewayError['limit'], retryAfterMs = Number.POSITIVE_INFINITY): boolean {
   if (limit === 'budget') return retryAfterMs > 60_000;
-  return limit === 'tokens_per_day' || limit === 'group_tokens_per_day';
+  return (limit === 'tokens_per_day' || limit === 'group_tokens_per_day') && retryAfterMs > 1_000;
 }
 
 /** Types by status. @see spec "Shapes" */

@@ -5,7 +5,7 @@ import { RequestEnding } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { failSpan, inSpan, type Span, SpanKind, startSpan, withSpan } from '@gateway/telemetry';
 import { epochMs } from '@gateway/time';
 import express from 'express';
-import { admit, placesOf, takesPlaces } from '../admission/admit.ts';
+import { admit, heldBy, holdsLeases } from '../admission/admit.ts';
 import { authenticate, type TokenCache } from '../authentication/authenticate.ts';
 import { BodyMemory } from '../body/body-memory.ts';
 import { maxBytesOf } from '../body/read-body.ts';
@@ -144,7 +144,7 @@ async function answer(call: Call, route: Route, peers: AppPeers, bodies: BodyMem
   }
   const allocation = bodies.open(token.tokenId, signal);
   call.onAdmitted(admission, { ...route.body, pace: peers.config.uploadPace, allocation });
-  if (call.isRecorded && takesPlaces(token)) call.holdPlaces(placesOf(id, token));
+  if (call.isRecorded && holdsLeases(token)) call.holdLeases(heldBy(id, token, admission));
   await route.endpoint(call, peers);
 }
 

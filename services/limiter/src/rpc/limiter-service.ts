@@ -1,13 +1,12 @@
 import { create } from '@bufbuild/protobuf';
 import {
-  budgetSpan,
   type Check,
   type CounterName,
+  chargesOf,
   countersOf,
   type Decision,
   daySpan,
-  type RunningRequest,
-  settledCounters,
+  type Reservation,
   slicesOf,
   subjectsOf,
 } from '@gateway/limits';
@@ -20,7 +19,6 @@ import type {
   PeekRequest,
   RenewRequest,
   ReserveRequest,
-  RunningRequest as RunningRequestMessage,
   SettleRequest,
 } from '@gateway/proto/limiter/v2/limiter_service_pb.js';
 import type { Caller, Handlers } from '@gateway/rpc';
@@ -38,7 +36,6 @@ import {
   readLimits,
   readLocalDay,
   readOpenDay,
-  readPeriod,
 } from './read-terms.ts';
 
 /** Handlers of `gateway.limiter.v2.LimiterService`. Streams end when `draining` is aborted. */
@@ -110,18 +107,25 @@ const refusedBy: Readonly<Record<LimitName, string>> = {
   [LimitName.CONCURRENCY]: 'concurrency',
 };
 
-/** Reserves what a request can cost. */
+/** Reserves what a request can cost, and what it can use. */
 async function reserve({ store, totals, metrics }: Limiter, request: ReserveRequest, caller: Caller | undefined) {
-  const { requestId } = request;
-  const key = readKey(request.key, caller);
-  checkText('request_id', requestId, 100);
-  const { localDay, isOver } = readOpenDay(request.localDay, epochMs());
-  const costMicros = readAmount('cost_micros', request.costMicros);
-  const terms = termsOf(request, key, caller);
-  if (isOver) return {};
-  const refusal = await store.reserve({ ...totals.covered(terms), requestId, localDay, costMicros });
+  const reservation = readReservation(request, caller);
+  if (readOpenDay(request.localDay, epochMs()).isOver) return {};
+  const refusal = await store.reserve(totals.covered(reservation));
   if (refusal !== undefined) metrics.decisions.inc({ decision: refusedBy[refusal.limit] });
   return { refusal };
+}
+
+function readReservation(request: ReserveRequest, caller: Caller | undefined): Reservation {
+  const { requestId } = request;
+  checkText('request_id', requestId, 100);
+  return {
+    ...termsOf(request, readKey(request.key, caller), caller),
+    requestId,
+    localDay: readLocalDay(request.localDay),
+    costMicros: readAmount('cost_micros', request.costMicros),
+    tokens: readAmount('tokens', request.tokens),
+  };
 }
 
 /** Adds what a request used to its counters, and returns their values. */
@@ -135,9 +139,10 @@ async function settle({ store, totals }: Limiter, request: SettleRequest, caller
   const terms = totals.covered(termsOf(request, key, caller));
   // The limits of that day no longer limit anything, and its counters are gone.
   if (isOver) return { usedTokens: request.tokens };
-  const total = await store.settle({ ...terms, requestId, localDay, tokens, costMicros, ended });
+  const settlement = { ...terms, requestId, localDay, tokens, costMicros, ended };
+  const total = await store.settle(settlement);
   const ofKey = { key, groupKey: terms.group?.key, span: daySpan(localDay) };
-  for (const counter of settledCounters({ ...terms, localDay })) {
+  for (const { counter } of chargesOf(settlement)) {
     if (request.late) totals.noteLateSettle(counter);
     else totals.noteUse(counter);
   }
@@ -155,26 +160,11 @@ async function settle({ store, totals }: Limiter, request: SettleRequest, caller
   };
 }
 
-/** Keeps the places and reservations of running requests. */
-async function renew({ store }: Limiter, { running }: RenewRequest, caller: Caller | undefined) {
+/** Keeps what running requests hold. */
+async function renew({ store, totals }: Limiter, { running }: RenewRequest, caller: Caller | undefined) {
   checkEntries('running', running);
-  await store.renew(running.map((each) => readRunning(each, caller)));
+  await store.renew(running.map((each) => totals.covered(readReservation(each, caller))));
   return {};
-}
-
-function readRunning(running: RunningRequestMessage, caller: Caller | undefined): RunningRequest {
-  const { requestId, inKey, inGroup, budgetPeriod, localDay } = running;
-  checkText('request_id', requestId, 100);
-  const micros = readAmount('reserved_micros', running.reservedMicros);
-  const budget = () => budgetSpan(readPeriod('budget_period', budgetPeriod), readLocalDay(localDay));
-  return {
-    key: readKey(running.key, caller),
-    groupKey: running.groupKey === '' ? undefined : readKey(running.groupKey, caller),
-    requestId,
-    inKey,
-    inGroup,
-    reserved: micros === 0 ? undefined : { micros, span: budget() },
-  };
 }
 
 /**

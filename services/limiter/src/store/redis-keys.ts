@@ -5,9 +5,15 @@ import type { CounterName, LimitedKey } from '@gateway/limits';
  * a cluster accepts a script for them: braces in it would end the tag early.
  */
 export function redisKeys({ key, groupKey }: LimitedKey) {
-  const tag = `rl:{${escaped(groupKey ?? key)}}`;
+  const tag = hashTag({ key, groupKey });
   const own = groupKey === undefined ? tag : `${tag}:${key}`;
-  return { window: `${own}:m`, returned: `${own}:r`, places: `${own}:p`, ended: `${tag}:ended`, own };
+  return {
+    window: `${own}:m`,
+    returned: `${own}:r`,
+    leases: { amounts: `${own}:leases`, expiries: `${own}:leases-until` },
+    ended: `${tag}:ended`,
+    own,
+  };
 }
 
 export function counterKeys(name: CounterName) {
@@ -17,9 +23,12 @@ export function counterKeys(name: CounterName) {
     pending: `${counter}:pending`,
     settled: `${counter}:settled`,
     reload: `${counter}:reload`,
-    reserved: `${counter}:reserved`,
-    reservedUntil: `${counter}:reserved-until`,
+    leases: { amounts: `${counter}:reserved`, expiries: `${counter}:reserved-until` },
   };
+}
+
+export function hashTag({ key, groupKey }: LimitedKey): string {
+  return `rl:{${escaped(groupKey ?? key)}}`;
 }
 
 function escaped(text: string): string {

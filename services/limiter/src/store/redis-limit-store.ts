@@ -1,28 +1,33 @@
 import {
   type Check,
   type CounterName,
+  chargesOf,
   type Decision,
   dayForgottenAtMs,
-  daySpan,
   decisionOf,
   type Heartbeat,
-  isPlain,
+  heldMetersOf,
   type KnownTotal,
   type LedgerTotal,
   type LimitStore,
   maxPendingIds,
+  metersOf,
   nameOf,
   type OwnAdmission,
+  PLACE_MS,
+  RESERVED_MS,
   type ReloadedCounter,
   type ReplicaPlace,
   type Reservation,
-  type RunningRequest,
+  refusalOf,
   replicaSilenceMs,
+  reservedMetersOf,
   type SettledTotals,
   type Settlement,
-  undecided,
+  settledTotals,
+  subjectsOf,
 } from '@gateway/limits';
-import { CostKind, type Refusal } from '@gateway/proto/limiter/v2/limit_pb.js';
+import type { Refusal } from '@gateway/proto/limiter/v2/limit_pb.js';
 import {
   connectTimeoutMs,
   onReconnected,
@@ -33,17 +38,9 @@ import {
   within,
 } from '@gateway/redis';
 import type { Logger, Metrics } from '@gateway/telemetry';
-import {
-  endOfLocalDayMs,
-  epochMs,
-  type LocalDay,
-  localDayOf,
-  startOfLocalDayMs,
-  yieldToEventLoop,
-} from '@gateway/time';
-import { instantOf, RedisGroupLimits } from './redis-group-limits.ts';
 import { counterKeys, redisKeys } from './redis-keys.ts';
-import { RedisScripts } from './redis-scripts.ts';
+import { endedKey, leasesOf, RedisMeters } from './redis-meters.ts';
+import { KeyList, RedisScript } from './redis-script.ts';
 
 export interface RedisLimitStoreOptions {
   readonly settings: RedisSettings;
@@ -55,30 +52,17 @@ export interface RedisLimitStoreOptions {
   readonly maxPendingIds?: number;
 }
 
-/** Redis does nothing else while it decides this many. */
-const maxBatch = 100;
-
 /**
- * Windows and counters that all limiters share, by Redis' clock. Each operation on a key is one
- * script, but all checks of one turn of the event loop share a script. Every call is safe to
- * repeat, and is repeated when its connection breaks.
- *
- * The local day also follows Redis' clock, so that all limiters agree on midnight. Keys must be
- * named before the script runs, so this process guesses the day from its own clock. If Redis' clock
- * contradicts the guess, the script changes nothing and returns the time, and the call is made
- * again with the right day.
+ * Meters that all limiters share, by Redis' clock. Each operation on a key is one call of one
+ * script. Every call is safe to repeat, and is repeated when its connection breaks.
  */
 export class RedisLimitStore implements LimitStore, AsyncDisposable {
   readonly #options: RedisLimitStoreOptions;
   readonly #redis: ReturnType<typeof openRedis>;
   readonly #operation: RedisOperation;
-  readonly #scripts: RedisScripts;
-  readonly #groups: RedisGroupLimits;
+  readonly #script: RedisScript;
+  readonly #meters: RedisMeters;
   readonly #maxPendingIds: number;
-  /** Checks of this turn of the event loop, which share a script. */
-  readonly #batches = new Map<string, Batch>();
-  /** How far Redis' clock is ahead of ours, learned from wrong guesses. */
-  #aheadMs = 0;
 
   constructor(options: RedisLimitStoreOptions) {
     this.#options = options;
@@ -87,8 +71,8 @@ export class RedisLimitStore implements LimitStore, AsyncDisposable {
     this.#redis = openRedis({ ...options, isRepeatable: true, onFault });
     this.#operation = redisOperations(options.metrics);
     const { redisNowMs } = options;
-    this.#scripts = new RedisScripts({ redis: this.#redis, operation: this.#operation, redisNowMs });
-    this.#groups = new RedisGroupLimits(this.#scripts);
+    this.#script = new RedisScript({ redis: this.#redis, operation: this.#operation, redisNowMs });
+    this.#meters = new RedisMeters(this.#script, options.settings.place.kind === 'cluster');
   }
 
   /** Calls the listener when Redis may have lost its latest writes. */
@@ -109,153 +93,146 @@ export class RedisLimitStore implements LimitStore, AsyncDisposable {
   }
 
   async admit(check: Check): Promise<Decision> {
-    if (!isPlain(check)) return this.#onLocalDay((localDay) => this.#groups.admit(check, localDay));
-    // A cluster accepts a script for one hash tag only.
-    const name = this.#options.settings.place.kind === 'cluster' ? check.key : '';
-    const batch = this.#batches.get(name) ?? this.#openBatch(name);
-    const place = batch.checks.push(check) - 1;
-    if (batch.checks.length === maxBatch) this.#batches.delete(name);
-    const decision = (await batch.decisions)[place];
-    if (decision === undefined) throw new Error('a Redis script returned too few values');
-    return decision;
+    const meters = metersOf(check);
+    const taken = await this.#meters.take({ ...check, meters });
+    return decisionOf(check, meters, taken);
   }
 
-  reserve(reservation: Reservation): Promise<Refusal | undefined> {
-    return this.#groups.reserve(reservation);
+  async reserve(reservation: Reservation): Promise<Refusal | undefined> {
+    const meters = reservedMetersOf(reservation);
+    const { localDay } = reservation;
+    if (meters.length === 0) return undefined;
+    const taken = await this.#meters.takeOn(localDay, { ...reservation, meters });
+    if (taken.isTaken) return undefined;
+    await this.#giveBack(reservation);
+    return refusalOf(meters, taken);
   }
 
-  renew(running: readonly RunningRequest[]): Promise<void> {
-    return this.#groups.renew(running);
+  async renew(running: readonly Reservation[]): Promise<void> {
+    await Promise.all(running.map((each) => this.#renewOne(each)));
   }
 
   async settle(settlement: Settlement): Promise<SettledTotals> {
-    const { key, requestId, localDay, tokens, hasLedger, ended = false, limits } = settlement;
-    const isCounted = limits === undefined || limits.tokensPerDay !== undefined;
-    if (!isPlain(settlement) || ended || !isCounted) return this.#groups.settle(settlement, this.#maxPendingIds);
-    const { counter, pending, settled } = counterKeys({ key, span: daySpan(localDay) });
-    const terms = [requestId, tokens, hasLedger ? 1 : 0, this.#maxPendingIds, ...this.#lifetimeOf(localDay)];
-    const [usedTokens = 0, isLoaded] = await this.#scripts.run('settle', [counter, pending, settled], terms);
-    return { usedTokens, isLoaded: isLoaded === 1 };
+    const { requestId, ended = false } = settlement;
+    const subjects = subjectsOf(settlement);
+    const keys = new KeyList();
+    const charged = chargesOf(settlement);
+    const charges = charged.map(({ counter: name, amount, hasLedger }) => {
+      const { counter, pending, settled } = counterKeys(name);
+      return {
+        counter: keys.at(counter),
+        pending: keys.at(pending),
+        settled: keys.at(settled),
+        amount,
+        has_ledger: hasLedger,
+        forgotten_at: dayForgottenAtMs(name.span.lastDay),
+      };
+    });
+    const terms = { id: requestId, charges, most_pending: this.#maxPendingIds };
+    const end = () => ({
+      ...terms,
+      ended: keys.at(endedKey(settlement)),
+      leases: [
+        ...subjects.map((subject) => keys.leasesAt(redisKeys(subject).leases, PLACE_MS)),
+        ...charged.map(({ counter }) => keys.leasesAt(counterKeys(counter).leases, RESERVED_MS)),
+      ],
+    });
+    const { totals } = await this.#script.run('settle', keys, ended ? end() : terms);
+    return settledTotals(
+      charged.map(({ counter, total }, index) => {
+        const { used = 0, loaded = true } = totals[index] ?? {};
+        return { counter, total, amount: used, isLoaded: loaded };
+      }),
+    );
   }
 
   async pendingIds(counter: CounterName, pauseMs: number): Promise<readonly string[] | undefined> {
-    const { pending, reload, reservedUntil } = counterKeys(counter);
+    const { pending, reload, leases } = counterKeys(counter);
     const isPaused = async () => pauseMs > 0 && (await this.#redis.set(reload, '', 'PX', pauseMs, 'NX')) === null;
     const ids = async () => {
       if (counter.span.unit === 'tokens') return this.#redis.hkeys(pending);
-      const both = [this.#redis.hkeys(pending), this.#redis.zrange(reservedUntil, 0, `${maxPendingIds - 1}`)];
+      const both = [this.#redis.hkeys(pending), this.#redis.zrange(leases.expiries, 0, `${maxPendingIds - 1}`)];
       return (await Promise.all(both)).flat().slice(0, maxPendingIds);
     };
     return this.#operation('pendingIds', async () => ((await isPaused()) ? undefined : ids()));
   }
 
   async reload(name: CounterName, total: LedgerTotal): Promise<ReloadedCounter> {
-    const { totalTokens, includedIds, missingIds, force, isTentative } = total;
-    const { counter, pending, settled, reserved, reservedUntil } = counterKeys(name);
+    const { totalTokens, includedIds, missingIds, force = false, isTentative = false } = total;
+    const { counter, pending, settled, leases } = counterKeys(name);
     const { unit, lastDay } = name.span;
-    const keys = [counter, pending, ...(unit === 'tokens' ? [] : [reserved, reservedUntil, settled])];
-    const terms = [totalTokens, force ? 1 : 0, this.#maxPendingIds, ...this.#lifetimeOf(lastDay)];
-    const ids = [isTentative ? 1 : 0, includedIds.length, ...includedIds, ...missingIds];
-    const numbers = await this.#scripts.run('reload', keys, [...terms, ...ids]);
-    const [before, usedTokensAfter = 0, pendingTokens = 0, unaskedTokens = 0] = numbers;
-    return { usedTokensBefore: instantOf(before), usedTokensAfter, pendingTokens, unaskedTokens };
+    const keys = new KeyList();
+    const { before, used, ...others } = await this.#script.run('reload', keys, {
+      counter: keys.at(counter),
+      pending: keys.at(pending),
+      settled: keys.at(settled),
+      leases: unit === 'tokens' ? undefined : keys.leasesAt(leases, RESERVED_MS),
+      total: totalTokens,
+      included: includedIds,
+      missing: missingIds,
+      force,
+      is_tentative: isTentative,
+      most_pending: this.#maxPendingIds,
+      forgotten_at: dayForgottenAtMs(lastDay),
+    });
+    return {
+      usedTokensBefore: before,
+      usedTokensAfter: used,
+      pendingTokens: others.pending,
+      unaskedTokens: others.unasked,
+    };
   }
 
   async raise(known: readonly KnownTotal[]): Promise<void> {
     const raise = ({ counter: name, total }: KnownTotal) => {
       const { counter, pending } = counterKeys(name);
-      return this.#scripts.run('raise', [counter, pending], [total, ...this.#lifetimeOf(name.span.lastDay)]);
+      const keys = new KeyList();
+      const terms = { counter: keys.at(counter), pending: keys.at(pending), known: total };
+      return this.#script.run('raise', keys, { ...terms, forgotten_at: dayForgottenAtMs(name.span.lastDay) });
     };
     await Promise.all(known.map(raise));
   }
 
   async heartbeat({ group, replicaId, admissions, lastAnsweredAtMs }: Heartbeat): Promise<ReplicaPlace> {
-    const record = (ofKey: readonly OwnAdmission[]) => {
-      const windows = ofKey
-        .slice(0, 1)
-        .map(redisKeys)
-        .flatMap(({ window, returned }) => [window, returned]);
-      const entries = ofKey.flatMap(({ requestId, ageMs, isReturned }) => [requestId, ageMs, isReturned ? 1 : 0]);
-      return this.#scripts.run('recordAdmissions', windows, [this.#scripts.testTime, ...entries]);
-    };
-    await Promise.all([...Map.groupBy(admissions, nameOf).values()].map(record));
-    const terms = [replicaId, replicaSilenceMs, lastAnsweredAtMs ?? '', this.#scripts.testTime];
-    const numbers = await this.#scripts.run('heartbeat', [`rl:replicas:${group}`], terms);
-    const [replicas = 1, position = 0, longestSilenceMs = 0, answeredAtMs, isNew] = numbers;
-    return { replicas, position, longestSilenceMs, answeredAtMs, isNew: isNew === 1 };
+    await Promise.all([...Map.groupBy(admissions, nameOf).values()].map((ofKey) => this.#record(ofKey)));
+    const keys = new KeyList();
+    keys.at(`rl:replicas:${group}`);
+    const terms = { replica: replicaId, silence: replicaSilenceMs, last_answered_at: lastAnsweredAtMs };
+    const { replicas, position, ...answer } = await this.#script.run('heartbeat', keys, terms);
+    const { longest_silence: longestSilenceMs, now: answeredAtMs, is_new: isNew } = answer;
+    return { replicas, position, longestSilenceMs, answeredAtMs, isNew };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#redis.disconnect();
   }
 
-  /** Collects checks until the end of this turn of the event loop. */
-  #openBatch(name: string): Batch {
-    const checks: Check[] = [];
-    const decisions = yieldToEventLoop().then(() => {
-      if (this.#batches.get(name)?.checks === checks) this.#batches.delete(name);
-      return this.#admitAll(checks);
-    });
-    this.#batches.set(name, { checks, decisions });
-    return { checks, decisions };
+  async #renewOne(running: Reservation): Promise<void> {
+    const { requestId: id, localDay } = running;
+    const keys = new KeyList();
+    const leases = heldMetersOf(running).map((meter) => ({ ...leasesOf(meter, localDay, keys), amount: meter.cost }));
+    await this.#script.run('renew', keys, { id, ended: keys.at(endedKey(running)), leases });
   }
 
-  async #admitAll(checks: readonly Check[]): Promise<readonly Decision[]> {
-    const terms = checks.flatMap(termsOf);
-    return this.#onLocalDay(async (localDay) => {
-      const span = daySpan(localDay);
-      const keys = checks.flatMap(({ key }) => [redisKeys({ key }).window, counterKeys({ key, span }).counter]);
-      const day = [startOfLocalDayMs(localDay), endOfLocalDayMs(localDay), this.#scripts.testTime];
-      const numbers = await this.#scripts.run('admit', keys, [...day, ...terms]);
-      if (numbers.length === 1) return numbers[0] ?? 0;
-      return checks.map((check, n) => decisionFrom(numbers.slice(6 * n, 6 * n + 6), check, localDay));
+  async #giveBack({ requestId, ...terms }: Reservation): Promise<void> {
+    const keys = new KeyList();
+    const subjects = subjectsOf(terms).map(redisKeys);
+    await this.#script.run('give_back', keys, {
+      id: requestId,
+      slots: subjects.map(({ window, returned }) => ({ window: keys.at(window), returned: keys.at(returned) })),
+      leases: subjects.map(({ leases }) => keys.leasesAt(leases, PLACE_MS)),
     });
   }
 
-  /** Calls with a guess of Redis' local day, and again when the answer is Redis' time. */
-  async #onLocalDay<T>(call: (localDay: LocalDay) => Promise<T | number>): Promise<T> {
-    // Midnight may pass between a guess and its check.
-    for (let guesses = 0; guesses < 3; guesses++) {
-      const answer = await call(localDayOf(epochMs() + this.#aheadMs));
-      if (typeof answer !== 'number') return answer;
-      this.#aheadMs = answer - epochMs();
-    }
-    throw new Error('the clock of Redis jumps: the local day is unknown');
+  async #record(admissions: readonly OwnAdmission[]): Promise<void> {
+    const [first] = admissions;
+    if (first === undefined) return;
+    const { window, returned } = redisKeys(first);
+    const keys = new KeyList();
+    await this.#script.run('record', keys, {
+      window: keys.at(window),
+      returned: keys.at(returned),
+      entries: admissions.map(({ requestId: id, ageMs: age, isReturned }) => ({ id, age, is_returned: isReturned })),
+    });
   }
-
-  /** When a day is forgotten, and the time of a test. */
-  #lifetimeOf(day: LocalDay) {
-    return [dayForgottenAtMs(day), this.#scripts.testTime];
-  }
-}
-
-interface Batch {
-  readonly checks: Check[];
-  readonly decisions: Promise<readonly Decision[]>;
-}
-
-function termsOf({
-  requestId,
-  limits,
-  costKind,
-  hasLedger = false,
-  isLedgerAway = false,
-}: Check): readonly (string | number)[] {
-  const { requestsPerMinute = '', tokensPerDay } = limits ?? {};
-  const isBudgeted = costKind !== CostKind.REQUEST_ONLY;
-  return [
-    requestId,
-    requestsPerMinute,
-    tokensPerDay?.toString() ?? '',
-    isBudgeted ? 1 : 0,
-    hasLedger && !isLedgerAway ? 1 : 0,
-  ];
-}
-
-/** Kinds: 1 total unknown, 2 admitted, 3 refused. */
-function decisionFrom(reply: readonly number[], check: Check, localDay: LocalDay): Decision {
-  const [nowMs = 0, kind, count = 0, newest, freeing, usedTokens = 0] = reply;
-  if (kind === 1) return undecided(localDay, [{ key: check.key, span: daySpan(localDay) }]);
-  const requests = { count, newestMs: instantOf(newest), freeingMs: instantOf(freeing) };
-  return decisionOf(check, { nowMs, localDay, usedTokens, requests }, kind === 2);
 }

@@ -268,7 +268,7 @@ export declare type SettleRequest = Message<"gateway.limiter.v2.SettleRequest"> 
   costMicros: number;
 
   /**
-   * True: the request has ended. It frees its place and what it reserved, and for two minutes takes
+   * True: the request has ended. It frees its leases and what it reserved, and for two minutes takes
    * none any more, whatever call arrives late.
    *
    * @generated from field: bool ended = 7;
@@ -335,6 +335,13 @@ export declare type ReserveRequest = Message<"gateway.limiter.v2.ReserveRequest"
    * @generated from field: double cost_micros = 6;
    */
   costMicros: number;
+
+  /**
+   * The tokens that the request can use, under the same rule, of each strict limit.
+   *
+   * @generated from field: double tokens = 7;
+   */
+  tokens: number;
 };
 
 /**
@@ -366,11 +373,11 @@ export declare const ReserveResponseSchema: GenMessage<ReserveResponse>;
  */
 export declare type RenewRequest = Message<"gateway.limiter.v2.RenewRequest"> & {
   /**
-   * At most 1,000.
+   * At most 1,000. What each has reserved: 0 for nothing.
    *
-   * @generated from field: repeated gateway.limiter.v2.RunningRequest running = 1;
+   * @generated from field: repeated gateway.limiter.v2.ReserveRequest running = 2;
    */
-  running: RunningRequest[];
+  running: ReserveRequest[];
 };
 
 /**
@@ -378,70 +385,6 @@ export declare type RenewRequest = Message<"gateway.limiter.v2.RenewRequest"> & 
  * Use `create(RenewRequestSchema)` to create a new message.
  */
 export declare const RenewRequestSchema: GenMessage<RenewRequest>;
-
-/**
- * @generated from message gateway.limiter.v2.RunningRequest
- */
-export declare type RunningRequest = Message<"gateway.limiter.v2.RunningRequest"> & {
-  /**
-   * @generated from field: string key = 1;
-   */
-  key: string;
-
-  /**
-   * Empty: the key belongs to no group.
-   *
-   * @generated from field: string group_key = 2;
-   */
-  groupKey: string;
-
-  /**
-   * @generated from field: string request_id = 3;
-   */
-  requestId: string;
-
-  /**
-   * Whether the key has a limit of concurrent requests.
-   *
-   * @generated from field: bool in_key = 4;
-   */
-  inKey: boolean;
-
-  /**
-   * Whether its group has one.
-   *
-   * @generated from field: bool in_group = 5;
-   */
-  inGroup: boolean;
-
-  /**
-   * What it reserved in the budget of its group, or of its key if that has no group. It is reserved
-   * again if the store lost it. 0: nothing.
-   *
-   * @generated from field: double reserved_micros = 6;
-   */
-  reservedMicros: number;
-
-  /**
-   * The period of that budget.
-   *
-   * @generated from field: gateway.limiter.v2.BudgetPeriod budget_period = 7;
-   */
-  budgetPeriod: BudgetPeriod;
-
-  /**
-   * The local_day in Admit's answer.
-   *
-   * @generated from field: string local_day = 8;
-   */
-  localDay: string;
-};
-
-/**
- * Describes the message gateway.limiter.v2.RunningRequest.
- * Use `create(RunningRequestSchema)` to create a new message.
- */
-export declare const RunningRequestSchema: GenMessage<RunningRequest>;
 
 /**
  * @generated from message gateway.limiter.v2.RenewResponse
@@ -729,7 +672,7 @@ export declare const HeartbeatResponseSchema: GenMessage<HeartbeatResponse>;
 export declare const LimiterService: GenService<{
   /**
    * Decides all limits of the key and of its group in one atomic step, and takes a slot of their
-   * minute windows and a place among their running requests when it admits. A refused request
+   * minute windows and a lease among their running requests when it admits. A refused request
    * changes nothing. A refusal is an answer, not an error.
    *
    * @generated from rpc gateway.limiter.v2.LimiterService.Admit
@@ -752,9 +695,10 @@ export declare const LimiterService: GenService<{
     output: typeof SettleResponseSchema;
   },
   /**
-   * Reserves what an admitted request can cost in the budget of its key and of its group, until it
-   * is settled. A refusal also takes back the request's slots and places: as if it had not been
-   * admitted. Without a budget nothing is reserved.
+   * Reserves what an admitted request can cost in the budget of its key and of its group, and what it
+   * can use of their strict limits of tokens per day, until it is settled. A refusal also takes back
+   * the request's slots and leases: as if it had not been admitted. Without such limits nothing is
+   * reserved.
    *
    * @generated from rpc gateway.limiter.v2.LimiterService.Reserve
    */
@@ -764,8 +708,9 @@ export declare const LimiterService: GenService<{
     output: typeof ReserveResponseSchema;
   },
   /**
-   * Keeps the places of running requests: a place is freed 15 seconds after it was taken or last
-   * renewed. Places and reservations that were lost are taken again, even beyond the limit.
+   * Keeps what running requests hold: a lease of concurrent_requests is freed 15 seconds after it was
+   * taken or last renewed, a reservation after 30. Those that were lost are taken again, even beyond
+   * the limit.
    *
    * @generated from rpc gateway.limiter.v2.LimiterService.Renew
    */
