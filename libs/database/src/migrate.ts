@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { type MigrationResultSet, Migrator } from 'kysely/migration';
 import { isPostgres } from './dialect.ts';
-import { migrations } from './migrations/index.ts';
+import * as migrations from './migrations/index.ts';
 import type { GatewayDatabase } from './schema.ts';
 
 /**

@@ -80,6 +80,7 @@ export interface TokensTable {
   readonly group_id: Generated<string | null>;
   /** As in `token_groups`. */
   readonly concurrent_requests: Generated<number | null>;
+  readonly strict_tokens: Generated<1 | null>;
   readonly allowed_models: Generated<string | null>;
   readonly account_labels: Generated<string | null>;
   /** The person whose token it is. Null: an operator issued it. */
@@ -105,6 +106,8 @@ export interface TokenGroupsTable {
   readonly requests_per_minute: number | null;
   readonly tokens_per_day: number | null;
   readonly concurrent_requests: number | null;
+  /** 1: requests reserve tokens per day before they run. */
+  readonly strict_tokens: Generated<1 | null>;
   /** In millionths of the currency. Null, like the period: no budget. */
   readonly budget_micros: number | null;
   readonly budget_period: StoredBudgetPeriod | null;

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { Migrator } from 'kysely/migration';
 import { describe, expect, it } from 'vitest';
 import { eventDaysOf, type GatewayDatabase, migrate, summedColumns } from '../src/index.ts';
-import { migrations } from '../src/migrations/index.ts';
+import * as migrations from '../src/migrations/index.ts';
 import { openPostgres } from '../src/postgres/open-postgres.ts';
 import { openSqlite } from '../src/sqlite/open-sqlite.ts';
 

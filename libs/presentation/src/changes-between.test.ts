@@ -4,10 +4,11 @@ import { changesBetween } from './changes-between.ts';
 
 it('lists differences by path, without equal fields and revision counters', () => {
   const before = '{"label":"ci","limits":{"requestsPerMinute":60,"tokensPerDay":"5"},"note":"","revision":"3"}';
-  const after = '{"label":"ci","limits":{"requestsPerMinute":120},"note":"more","revision":"4"}';
+  const after = '{"label":"ci","limits":{"requestsPerMinute":120,"strictTokens":true},"note":"more","revision":"4"}';
   expect(changesBetween(before, after)).toEqual([
     { field: 'requests per minute', was: '60', is: '120' },
     { field: 'tokens per day', was: '5', is: undefined },
+    { field: 'strict tokens per day', was: undefined, is: 'true' },
     { field: 'note', was: undefined, is: 'more' },
   ]);
 });

@@ -27,23 +27,22 @@ export function changesBetween(before: string, after: string): readonly FieldCha
     }));
 }
 
-const fieldWords: ReadonlyMap<string, string> = new Map(
-  Object.entries({
-    'limits.requestsPerMinute': 'requests per minute',
-    'limits.tokensPerDay': 'tokens per day',
-    'limits.concurrentRequests': 'requests at a time',
-    'limits.budget.amountMicros': 'budget',
-    'limits.budget.period': 'period of the budget',
-    createdAt: 'created',
-    expiresAt: 'expires',
-    revokedAt: 'revoked',
-    tokenId: 'id',
-    oldTextValidUntil: 'old secret valid until',
-    keepOldSeconds: 'old secret valid for',
-    times: 'number of times',
-    lastAt: 'last time',
-  }),
-);
+const fieldWords: ReadonlyMap<string, string> = new Map([
+  ['limits.requestsPerMinute', 'requests per minute'],
+  ['limits.tokensPerDay', 'tokens per day'],
+  ['limits.concurrentRequests', 'requests at a time'],
+  ['limits.strictTokens', 'strict tokens per day'],
+  ['limits.budget.amountMicros', 'budget'],
+  ['limits.budget.period', 'period of the budget'],
+  ['createdAt', 'created'],
+  ['expiresAt', 'expires'],
+  ['revokedAt', 'revoked'],
+  ['tokenId', 'id'],
+  ['oldTextValidUntil', 'old secret valid until'],
+  ['keepOldSeconds', 'old secret valid for'],
+  ['times', 'number of times'],
+  ['lastAt', 'last time'],
+]);
 
 /** "maxConcurrency" is "max concurrency", and "credential.clientId" is "credential client id". */
 function wordsOf(field: string): string {

@@ -8,6 +8,7 @@ export {
   type GroupLimits,
   groupProblems,
   isAccountLabel,
+  isLimited,
   maxKeepOldSeconds,
   requestsAtATimeOfBudget,
   type TokenLimits,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { detailProblems } from './token-rules.ts';
+import { detailProblems, groupProblems } from './token-rules.ts';
 
 const nowMs = Date.parse('2026-11-20T10:00:00.000Z');
 const problemsOf = (details: Parameters<typeof detailProblems>[0]) => detailProblems(details, nowMs);
@@ -51,6 +51,17 @@ describe('the rules of tokens', () => {
     expect(Object.keys(problemsOf({ kind: 'service', limits: bad }))).toEqual(fields);
     expect(Object.keys(problemsOf({ limits: { tokensPerDay: -1 } }))).toEqual(['limits.tokensPerDay']);
     expect(problemsOf({ kind: 'personal', limits: {} })).toEqual({});
+  });
+
+  it('take strict tokens only with a limit of tokens per day', () => {
+    for (const tokensPerDay of [0, 1_000]) {
+      expect(problemsOf({ limits: { tokensPerDay, strictTokens: true } })).toEqual({});
+      expect(problemsOf({ limits: { tokensPerDay, strictTokens: false } })).toEqual({});
+    }
+    const refused = { 'limits.strictTokens': 'needs a limit of tokens per day.' };
+    expect(problemsOf({ limits: { requestsPerMinute: 60, strictTokens: true } })).toEqual(refused);
+    expect(groupProblems({ limits: { strictTokens: true } })).toEqual(refused);
+    expect(problemsOf({ kind: 'personal', limits: { strictTokens: false } })).toEqual({});
   });
 
   it('take a note of at most 1000 characters on several lines, and no other control characters', () => {

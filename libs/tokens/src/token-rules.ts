@@ -6,6 +6,8 @@ export interface TokenLimits {
   readonly tokensPerDay?: number | undefined;
   /** Requests at a time. */
   readonly concurrentRequests?: number | undefined;
+  /** Whether requests reserve tokens per day before they run. */
+  readonly strictTokens?: boolean | undefined;
 }
 
 /** What the service tokens of a group share. */
@@ -75,15 +77,19 @@ export function detailProblems(
   { kind, label, limits, note, expiresAtMs, access }: GivenDetails,
   nowMs: number,
 ): Readonly<Record<string, string>> {
-  const isLimited = Object.values(limits ?? {}).some((limit) => limit !== undefined);
   return found({
     label: label === undefined ? undefined : labelProblem(label),
-    limits: kind === 'personal' && isLimited ? 'must be absent: a personal token has no limits.' : undefined,
+    limits: kind === 'personal' && isLimited(limits) ? 'must be absent: a personal token has no limits.' : undefined,
     ...limitProblems(limits),
     note: note === undefined ? undefined : noteProblem(note),
     expiresAtMs: expiresAtMs === undefined ? undefined : expiryProblem(expiresAtMs, nowMs),
     ...accessProblems(access),
   });
+}
+
+/** Whether a token has a limit of its own. */
+export function isLimited({ requestsPerMinute, tokensPerDay, concurrentRequests }: TokenLimits = {}): boolean {
+  return [requestsPerMinute, tokensPerDay, concurrentRequests].some((limit) => limit !== undefined);
 }
 
 /** How long a replaced text may stay valid. */
@@ -101,16 +107,16 @@ const maxAccountLabels = 20;
 type Problems = Readonly<Record<string, string | undefined>>;
 
 function found(problems: Problems): Readonly<Record<string, string>> {
-  return Object.fromEntries(
-    Object.entries(problems).filter((problem): problem is [string, string] => problem[1] !== undefined),
-  );
+  const texts = Object.entries(problems).filter((each): each is [string, string] => each[1] !== undefined);
+  return Object.fromEntries(texts);
 }
 
-function limitProblems(limits: TokenLimits | undefined): Problems {
+function limitProblems({ requestsPerMinute, tokensPerDay, concurrentRequests, strictTokens }: TokenLimits = {}) {
   return {
-    'limits.requestsPerMinute': countProblem(limits?.requestsPerMinute, maxCount),
-    'limits.tokensPerDay': countProblem(limits?.tokensPerDay, Number.MAX_SAFE_INTEGER),
-    'limits.concurrentRequests': countProblem(limits?.concurrentRequests, maxCount),
+    'limits.requestsPerMinute': countProblem(requestsPerMinute, maxCount),
+    'limits.tokensPerDay': countProblem(tokensPerDay, Number.MAX_SAFE_INTEGER),
+    'limits.concurrentRequests': countProblem(concurrentRequests, maxCount),
+    'limits.strictTokens': strictTokens && tokensPerDay === undefined ? 'needs a limit of tokens per day.' : undefined,
   };
 }
 

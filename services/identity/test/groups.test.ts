@@ -19,6 +19,7 @@ const limits = {
   requestsPerMinute: 60,
   tokensPerDay: 1_000_000,
   concurrentRequests: 8,
+  strictTokens: true,
   budget: { amountMicros: 250_000_000, period: BudgetPeriod.MONTH },
 };
 const access = { models: ['gateway/*', 'claude-sonnet-5'], accountLabels: ['eu'] };
@@ -32,7 +33,7 @@ describe.each(testDatabases)('groups over $name', ({ open }) => {
     const renamed = await world.groups.updateGroup({ groupId, name: 'team-b' });
     expect(renamed.group).toMatchObject({ name: 'team-b', limits, access, revision: 2 });
     const bare = await world.groups.updateGroup({ groupId, limits: {}, access: {}, expectedRevision: 2 });
-    expect(bare.group?.limits).toMatchObject({ $typeName: 'gateway.limiter.v2.Limits' });
+    expect(bare.group?.limits).toMatchObject({ $typeName: 'gateway.limiter.v2.Limits', strictTokens: false });
     expect(bare.group?.limits?.budget).toBeUndefined();
     expect(bare.group?.access).toBeUndefined();
     expect((await world.groups.listGroups({})).groups).toEqual([bare.group]);
@@ -151,13 +152,17 @@ describe.each(testDatabases)('groups over $name', ({ open }) => {
 describe.each(testDatabases)('rules of a token of its own over $name', ({ open }) => {
   it('are kept, and replaced as a whole', async () => {
     await using world = await openWorld(open);
-    const { token, tokenText } = await world.issue({ access, limits: { concurrentRequests: 2 } });
+    const own = { tokensPerDay: 1_000, concurrentRequests: 2, strictTokens: true };
+    const { token, tokenText } = await world.issue({ access, limits: own });
     const { tokenId = '' } = token ?? {};
-    expect(await world.resolve(tokenText)).toMatchObject({ access, limits: { concurrentRequests: 2 } });
+    expect(await world.resolve(tokenText)).toMatchObject({ access, limits: own });
     await world.identity.update({ tokenId, access: { models: ['gpt-5.5'] } });
-    expect((await world.resolve(tokenText))?.access).toMatchObject({ models: ['gpt-5.5'], accountLabels: [] });
-    await world.identity.update({ tokenId, access: {} });
-    expect((await world.resolve(tokenText))?.access).toBeUndefined();
+    const resolved = await world.resolve(tokenText);
+    expect(resolved).toMatchObject({ access: { models: ['gpt-5.5'], accountLabels: [] }, limits: own });
+    await world.identity.update({ tokenId, access: {}, limits: { tokensPerDay: 1_000 } });
+    const bare = await world.resolve(tokenText);
+    expect(bare?.access).toBeUndefined();
+    expect(bare?.limits).toMatchObject({ tokensPerDay: 1_000, strictTokens: false });
   });
 
   it('refuse models without a price unless they are set to price them as the dearest', async () => {
@@ -191,12 +196,19 @@ describe.each(testDatabases)('rules of a token of its own over $name', ({ open }
     expect(await appliedOf({ requestsPerMinute: 1 })).toEqual([undefined, undefined]);
   });
 
-  it('have no budget, no unknown group, and no limits on a personal token', async () => {
+  it('have no budget, no strict tokens without a limit, no unknown group, and no limits on a personal token', async () => {
     await using world = await openWorld(open);
     const budget = { amountMicros: 1, period: BudgetPeriod.DAY };
     const refused = { code: 'invalid_request' };
     await expect(world.issue({ limits: { budget } })).rejects.toMatchObject(refused);
     await expect(world.issue({ groupId: 'unknown' })).rejects.toMatchObject(refused);
+    const strict = { limits: { requestsPerMinute: 1, strictTokens: true } };
+    const message = 'limits.strictTokens needs a limit of tokens per day.';
+    await expect(world.issue(strict)).rejects.toMatchObject({ ...refused, message });
+    await expect(world.groups.createGroup({ name: 'team-b', ...strict })).rejects.toMatchObject({
+      ...refused,
+      message,
+    });
     const personal = { kind: TokenKind.PERSONAL, limits: { concurrentRequests: 1 } };
     await expect(world.issue(personal)).rejects.toMatchObject(refused);
     const groupId = await world.group('team-a');

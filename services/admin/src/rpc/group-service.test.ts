@@ -68,6 +68,9 @@ describe('changing groups', () => {
     const fields = ['limits.budget.amount', 'limits.budget.period', 'limits.tokensPerDay', 'name', 'note'];
     expect(Object.keys(await fieldsOf(client.createGroup(wrong))).toSorted()).toEqual(fields);
     expect(Object.keys(await fieldsOf(client.updateGroup({ ...wrong, groupId: 'aaa1' }))).toSorted()).toEqual(fields);
+    expect(await fieldsOf(client.createGroup({ name: 'b', limits: { strictTokens: true } }))).toEqual({
+      'limits.strictTokens': 'Needs a limit of tokens per day.',
+    });
     expect(await fieldsOf(client.createGroup({ name: ' Team A ' }))).toEqual({
       name: 'A group with the name Team A exists already.',
     });

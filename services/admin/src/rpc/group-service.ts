@@ -225,9 +225,7 @@ function check({ name, note, limits, access }: Details): void {
   const given: GivenGroup = {
     ...{ name, note, access },
     limits: limits && {
-      requestsPerMinute: limits.requestsPerMinute,
-      tokensPerDay: limits.tokensPerDay,
-      concurrentRequests: limits.concurrentRequests,
+      ...limits,
       budget: limits.budget && {
         amountMicros: limits.budget.amountMicros,
         period: periods[limits.budget.period],

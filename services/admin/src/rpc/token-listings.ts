@@ -4,7 +4,7 @@ import type { Group, Token } from '@gateway/proto/identity/v1/identity_service_p
 import type { LimitStatus, Limits } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { UsageGrouping } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { addLocalDays, epochMs, type LocalDay, localDayOf } from '@gateway/time';
-import { requestsAtATimeOfBudget } from '@gateway/tokens';
+import { isLimited, requestsAtATimeOfBudget } from '@gateway/tokens';
 import type { AdminParts, AdminPeers } from '../parts.ts';
 import { askForEach, pagesOf, peerCall } from '../peer-calls.ts';
 
@@ -80,9 +80,7 @@ export async function limitsOf(
   signal: AbortSignal,
   group?: Group,
 ): Promise<LimitStatus | undefined> {
-  const { requestsPerMinute, tokensPerDay, concurrentRequests } = limits ?? {};
-  if (limits === undefined) return undefined;
-  if ([requestsPerMinute, tokensPerDay, concurrentRequests].every((limit) => limit === undefined)) return undefined;
+  if (limits === undefined || !isLimited(limits)) return undefined;
   const ofGroup = group && { group: limitedGroup(group) };
   return (await limiter.peek({ key: `token:${tokenId}`, limits, ...ofGroup }, peerCall(signal))).status;
 }

@@ -100,6 +100,8 @@ describe('changing tokens', () => {
     expect(Object.keys(await fieldsOf(client.updateToken({ ...wrong, tokenId: 'aaa1' }))).toSorted()).toEqual(fields);
     const limited = client.updateToken({ tokenId: 'aab2', limits: { requestsPerMinute: 1 } });
     expect(Object.keys(await fieldsOf(limited))).toEqual(['limits']);
+    const strict = client.updateToken({ tokenId: 'aaa1', limits: { requestsPerMinute: 1, strictTokens: true } });
+    expect(await fieldsOf(strict)).toEqual({ 'limits.strictTokens': 'Needs a limit of tokens per day.' });
     const both = { tokenId: 'aaa1', expiresAtMs: startMs + 1, clearExpiry: true };
     expect(Object.keys(await fieldsOf(client.updateToken(both)))).toEqual(['clearExpiry']);
     const long = client.rotateToken({ tokenId: 'aaa1', keepOldSeconds: 2_592_001 });
@@ -110,7 +112,8 @@ describe('changing tokens', () => {
 
   it('is audited with the state before and after, and without the text', async () => {
     const { client, audited, time } = await worldOf([ci]);
-    const issued = await client.issueToken({ kind: TokenKind.SERVICE, label: 'new', limits: { tokensPerDay: 5 } });
+    const limits = { tokensPerDay: 5, strictTokens: true };
+    const issued = await client.issueToken({ kind: TokenKind.SERVICE, label: 'new', limits });
     expect(issued.tokenText).toBe('gw_s_canary');
     time.advanceMs(1);
     await client.updateToken({ tokenId: 'aaa1', label: 'nightly' });
@@ -123,7 +126,7 @@ describe('changing tokens', () => {
     expect(again.token?.revokedAtMs).toBeDefined();
     const entries = await audited();
     expect(entries).toMatchObject([
-      { action: 'token.issue', subject: 'new1', after: { label: 'new', limits: { tokensPerDay: 5 } } },
+      { action: 'token.issue', subject: 'new1', after: { label: 'new', limits } },
       { action: 'token.update', subject: 'aaa1', before: { label: 'ci' }, after: { label: 'nightly' } },
       { action: 'token.rotate', before: { revision: 2 }, after: { revision: 3, keepOldSeconds: 60 } },
       { action: 'token.revoke', after: { revokedAt: '2026-11-23T10:00:00.003Z' } },

@@ -155,13 +155,8 @@ function check(
   kind: GivenDetails['kind'],
   nowMs: number,
 ) {
-  const { requestsPerMinute, tokensPerDay, concurrentRequests } = limits ?? {};
-  const given: GivenDetails = {
-    ...{ kind, label, note, access, expiresAtMs },
-    limits: { requestsPerMinute, tokensPerDay, concurrentRequests },
-  };
   const problems: FieldProblems = {
-    ...detailProblems(given, nowMs),
+    ...detailProblems({ kind, label, note, limits, access, expiresAtMs }, nowMs),
     ...(limits?.budget === undefined ? {} : { 'limits.budget': 'must be absent: budgets belong to groups.' }),
     ...(kind === undefined ? { kind: 'must be service or personal.' } : {}),
     ...(clearExpiry && expiresAtMs !== undefined ? { clearExpiry: 'must not be set together with an end.' } : {}),

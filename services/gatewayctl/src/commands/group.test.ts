@@ -56,7 +56,7 @@ function commandLine(methods: Partial<ServiceImpl<typeof GroupService>> = {}) {
 describe('gatewayctl group', () => {
   it('creates a group with the limits and rules of the flags, and prints its id', async () => {
     const { line, asked } = commandLine();
-    const limits = ['--rpm', '60', '--tpd', '1000', '--concurrent', '5', '--budget', '12.50/week'];
+    const limits = ['--rpm', '60', '--tpd', '1000', '--strict', '--concurrent', '5', '--budget', '12.50/week'];
     const rules = ['--models', 'claude*, snel', '--account-labels', 'team-a'];
     const { printed, notes } = await line.run('group', 'create', 'Team A', ...limits, ...rules, '--note', 'of ops');
     expect({ printed, notes }).toEqual({ printed: `${id}\n`, notes: `created ${id} (Team A)` });
@@ -67,6 +67,7 @@ describe('gatewayctl group', () => {
         limits: {
           requestsPerMinute: 60,
           tokensPerDay: 1_000,
+          strictTokens: true,
           concurrentRequests: 5,
           budget: { amountMicros: 12_500_000, period: BudgetPeriod.WEEK },
         },
@@ -97,6 +98,18 @@ describe('gatewayctl group', () => {
     await line.run('group', 'set', 'Team A', '--note', 'new');
     expect(asked.at(-1)).toMatchObject({ note: 'new' });
     expect(asked.at(-1)).not.toHaveProperty('limits', expect.anything());
+  });
+
+  it('changes whether requests reserve tokens per day, and shows it', async () => {
+    const strict = { ...group, limits: { ...group.limits, tokensPerDay: 1_000, strictTokens: true } };
+    const { line, asked } = commandLine({
+      getGroup: () => ({ group: { ...listing, group: strict }, currency: 'EUR' }),
+    });
+    await line.run('group', 'set', 'Team A', '--concurrent', '6');
+    expect(asked.at(-1)).toMatchObject({ limits: { tokensPerDay: 1_000, concurrentRequests: 6, strictTokens: true } });
+    await line.run('group', 'set', 'Team A', '--no-strict');
+    expect(asked.at(-1)).toMatchObject({ limits: { tokensPerDay: 1_000, strictTokens: false } });
+    expect((await line.run('group', 'show', 'Team A')).printed).toMatch(/^tokens\/day +1000 \(strict\)$/m);
   });
 
   it('warns after a change, and succeeds', async () => {

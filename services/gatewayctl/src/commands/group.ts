@@ -17,7 +17,7 @@ import { type Columns, colored, factSheet } from '../output/table.ts';
 import { countText, timeText } from '../output/words.ts';
 import { type CommandContext, noteAll, noteChange } from './context.ts';
 import { idOrPrefix, numberOrNone } from './flags.ts';
-import { changedAccess, changedLimits, listOrNone, maxRequests, type TermFlags } from './terms.ts';
+import { changedAccess, changedLimits, maxRequests, strictText, type TermFlags, withTerms } from './terms.ts';
 
 /** `gatewayctl group …` */
 export function groupCommand({ connect }: CommandContext): Command {
@@ -43,7 +43,7 @@ export function groupCommand({ connect }: CommandContext): Command {
       const labels = tokens.map(({ token }) => token?.label ?? '');
       await printMessage(output, GroupListingSchema, found, (listing) => groupText(listing, currency, labels));
     });
-  withOutput(withTerms(group.command('create')))
+  withOutput(withGroupTerms(group.command('create')))
     .description('Creates a group. Add tokens with gatewayctl token issue --group or token set --group.')
     .argument('<name>', 'name, unique among groups: 1 to 100 characters on one line')
     .action(async (name: string, { note = '', output, ...flags }: GroupFlags & OutputFlags) => {
@@ -56,7 +56,7 @@ export function groupCommand({ connect }: CommandContext): Command {
       noteChange(admin, `created ${created.group?.groupId} (${name})`);
       noteAll(created.warnings);
     });
-  withTerms(group.command('set'))
+  withGroupTerms(group.command('set'))
     .description(
       'Changes the given details of a group. They apply to new requests within a second, or TOKEN_CACHE_SECONDS while an edge does not hear from identity.',
     )
@@ -117,28 +117,16 @@ type Yes = { readonly yes?: boolean };
 
 type GroupFlags = TermFlags & { readonly note?: string; readonly unpricedModels?: UnpricedModels };
 
-function withTerms(command: Command): Command {
-  return command
+function withGroupTerms(command: Command): Command {
+  return withTerms(command)
     .option('--rpm <number>', 'requests per minute of all its tokens together, or none', numberOrNone(0, maxRequests))
     .option('--tpd <number>', 'tokens per day of all its tokens together, or none', numberOrNone(0))
-    .option('--concurrent <number>', 'requests at the same time, or none', numberOrNone(0, maxRequests))
     .option('--budget <amount/period>', 'money per day, week or month: 250/month, or none', budgetOrNone)
     .option(
       '--unpriced-models <what>',
       'with a budget, models without a price: refuse (the default), or dearest (at the dearest price of their pool)',
       unpricedModels,
-    )
-    .option(
-      '--models <patterns>',
-      'models and classes that its tokens may use, separated by commas, or none',
-      listOrNone,
-    )
-    .option(
-      '--account-labels <labels>',
-      'only accounts with one of these labels, separated by commas, or none',
-      listOrNone,
-    )
-    .option('--note <text>', 'note, visible to operators only');
+    );
 }
 
 function unpricedModels(text: string): UnpricedModels {
@@ -206,7 +194,8 @@ function requestsText({ group, limits }: GroupListing): string {
 }
 
 function tokensText({ group, limits, tokensByDay }: GroupListing): string {
-  return usedText(group?.limits?.tokensPerDay, limits === undefined ? undefined : tokensByDay.at(-1));
+  const used = usedText(group?.limits?.tokensPerDay, limits === undefined ? undefined : tokensByDay.at(-1));
+  return `${used}${strictText(group?.limits)}`;
 }
 
 function runningText({ group, limits }: GroupListing): string {

@@ -1,12 +1,15 @@
 import type { AccessRules } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import type { Limits } from '@gateway/proto/limiter/v2/limit_pb.js';
+import type { Command } from 'commander';
 import { commaList } from './comma-list.ts';
+import { numberOrNone } from './flags.ts';
 
 /** What flags say about limits and rules of a token or a group. Unset: unchanged. */
 export interface TermFlags {
   readonly rpm?: number | 'none';
   readonly tpd?: number | 'none';
   readonly concurrent?: number | 'none';
+  readonly strict?: boolean;
   readonly budget?: Limits['budget'] | 'none';
   readonly models?: readonly string[] | 'none';
   readonly accountLabels?: readonly string[] | 'none';
@@ -15,18 +18,30 @@ export interface TermFlags {
 /** The greatest number of requests, per minute or at a time. */
 export const maxRequests = 2 ** 32 - 1;
 
+/** Adds the flags that change a token and a group alike. */
+export function withTerms(command: Command): Command {
+  return command
+    .option('--strict', 'requests reserve tokens per day before they run')
+    .option('--no-strict', 'requests run while tokens of the day are left (the default)')
+    .option('--concurrent <number>', 'requests at the same time, or none', numberOrNone(0, maxRequests))
+    .option('--models <patterns>', 'models and classes that may be used, separated by commas, or none', listOrNone)
+    .option('--account-labels <labels>', 'accounts with one of these labels, separated by commas, or none', listOrNone)
+    .option('--note <text>', 'note, visible to operators only');
+}
+
 /**
  * The limits with the changes of flags; undefined without any. Limits are replaced as a whole: one
  * without a flag is sent unchanged.
  */
 export function changedLimits(flags: TermFlags, limits: Partial<Limits> = {}) {
-  const { rpm, tpd, concurrent, budget } = flags;
-  if ([rpm, tpd, concurrent, budget].every((flag) => flag === undefined)) return undefined;
+  const { rpm, tpd, concurrent, budget, strict } = flags;
+  if ([rpm, tpd, concurrent, budget, strict].every((flag) => flag === undefined)) return undefined;
   return {
     requestsPerMinute: withoutNone(rpm ?? limits.requestsPerMinute),
     tokensPerDay: withoutNone(tpd ?? limits.tokensPerDay),
     concurrentRequests: withoutNone(concurrent ?? limits.concurrentRequests),
     budget: withoutNone(budget ?? limits.budget),
+    strictTokens: strict ?? (tpd !== 'none' && limits.strictTokens === true),
   };
 }
 
@@ -39,8 +54,13 @@ export function changedAccess({ models, accountLabels }: TermFlags, access?: Par
   };
 }
 
+/** What follows the tokens per day. */
+export function strictText(limits: Partial<Limits> | undefined): string {
+  return limits?.strictTokens ? ' (strict)' : '';
+}
+
 /** A list separated by commas, or none. */
-export function listOrNone(text: string): readonly string[] | 'none' {
+function listOrNone(text: string): readonly string[] | 'none' {
   return text === 'none' ? text : commaList(text);
 }
 

@@ -80,6 +80,24 @@ describe('gatewayctl token', () => {
     expect((await line.run('token', 'show', 'ci')).printed).toMatch(/^models +claude\*\naccount labels +reserved$/m);
   });
 
+  it('issues a strict token, keeps it strict, and makes it strict no longer', async () => {
+    const strict = { ...token, limits: { ...token.limits, strictTokens: true } };
+    const { line, asked } = commandLine({
+      getToken: () => ({ token: { ...listing, token: strict } }),
+    });
+    await line.run('token', 'issue', '--label', 'ci', '--tpd', '1000', '--strict');
+    expect(asked.at(-1)).toMatchObject({ limits: { tokensPerDay: 1_000, strictTokens: true } });
+    await line.run('token', 'set', 'ci', '--tpd', '2000');
+    expect(asked.at(-1)).toMatchObject({ limits: { tokensPerDay: 2_000, strictTokens: true } });
+    await line.run('token', 'set', 'ci', '--no-strict');
+    expect(asked.at(-1)).toMatchObject({ limits: { tokensPerDay: 1_000, strictTokens: false } });
+    await line.run('token', 'set', 'ci', '--tpd', 'none');
+    expect(asked.at(-1)).toMatchObject({ limits: { requestsPerMinute: 60, strictTokens: false } });
+    expect((await line.run('token', 'show', 'ci')).printed).toMatch(/^tokens\/day +100 of 1000 \(strict\)$/m);
+    const changed = commandLine({ updateToken: () => ({ token: strict }) }).line;
+    expect((await changed.run('token', 'set', 'ci', '--strict')).notes).toContain('1000 tokens/day (strict)');
+  });
+
   it('says which limits a new token has, also that it has none', async () => {
     const issue = ['token', 'issue', '--label', 'ci'];
     expect((await commandLine().line.run(...issue, '--rpm', '60')).notes).toContain(

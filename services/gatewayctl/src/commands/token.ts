@@ -21,7 +21,7 @@ import { timeText } from '../output/words.ts';
 import { commaList } from './comma-list.ts';
 import { type CommandContext, noteChange } from './context.ts';
 import { comingMoment, durationMs, idOrPrefix, numberOrNone, wholeNumber } from './flags.ts';
-import { changedAccess, changedLimits, listOrNone, maxRequests, type TermFlags } from './terms.ts';
+import { changedAccess, changedLimits, maxRequests, strictText, type TermFlags, withTerms } from './terms.ts';
 
 const maxKeepOldMs = 30 * 86_400_000;
 
@@ -77,12 +77,9 @@ export function tokenCommand({ connect, env }: CommandContext): Command {
         .default('service'),
     )
     .requiredOption('--label <text>', 'label, shown to the holder in /v1/usage: 1 to 100 characters on one line')
-    .option(
-      '--rpm <number>',
-      'requests per minute; 0 rejects every request (default: no limit)',
-      wholeNumber(0, maxRequests),
-    )
+    .option('--rpm <number>', 'requests per minute; 0 rejects all (default: no limit)', wholeNumber(0, maxRequests))
     .option('--tpd <number>', 'tokens per day; 0 rejects every request (default: no limit)', wholeNumber(0))
+    .option('--strict', 'requests reserve tokens per day before they run')
     .option('--concurrent <number>', 'requests at the same time (default: no limit)', wholeNumber(0, maxRequests))
     .option('--models <patterns>', 'models and classes that it may use, separated by commas (default: all)', commaList)
     .option(
@@ -106,26 +103,13 @@ export function tokenCommand({ connect, env }: CommandContext): Command {
       );
       if (issued.labelIsInUse) warnOfLabel(issued.token);
     });
-  token
-    .command('set')
+  withTerms(token.command('set'))
     .description('Changes the given fields of a token.')
     .argument('<token>', 'id, beginning of an id, or label', idOrPrefix)
     .option('--label <text>', 'new label')
-    .option(
-      '--rpm <number>',
-      'requests per minute; 0 rejects every request, none removes the limit',
-      numberOrNone(0, maxRequests),
-    )
-    .option('--tpd <number>', 'tokens per day; 0 rejects every request, none removes the limit', numberOrNone(0))
-    .option('--concurrent <number>', 'requests at the same time; none removes the limit', numberOrNone(0, maxRequests))
-    .option('--models <patterns>', 'models and classes that it may use, separated by commas, or none', listOrNone)
-    .option(
-      '--account-labels <labels>',
-      'only accounts with one of these labels, separated by commas, or none',
-      listOrNone,
-    )
+    .option('--rpm <number>', 'requests per minute, or none; 0 rejects all', numberOrNone(0, maxRequests))
+    .option('--tpd <number>', 'tokens per day, or none; 0 rejects every request', numberOrNone(0))
     .option('--group <group>', 'its group: an id, the beginning of an id, a name, or none', idOrPrefix)
-    .option('--note <text>', 'note, visible to operators only')
     .option('--expires <when>', 'expiry: 30d, a day, a time, or never', (text) =>
       text === 'never' ? text : comingMoment(text),
     )
@@ -238,7 +222,8 @@ function requestsText({ token, limits }: TokenListing): string {
 
 function tokensText(listing: TokenListing): string {
   const { token, limits } = listing;
-  return usedText(token?.limits?.tokensPerDay, limits?.tokens?.remaining, usedOf(listing));
+  const used = usedText(token?.limits?.tokensPerDay, limits?.tokens?.remaining, usedOf(listing));
+  return `${used}${strictText(token?.limits)}`;
 }
 
 function leftOf(concurrency: Concurrency | undefined): number | undefined {
@@ -303,9 +288,10 @@ function warnOfLabel(issued: Token | undefined): void {
   );
 }
 
-function limitsText({ requestsPerMinute, tokensPerDay, concurrentRequests }: Partial<Limits> = {}): string {
+function limitsText(limits: Partial<Limits> = {}): string {
+  const { requestsPerMinute, tokensPerDay, concurrentRequests } = limits;
   const perMinute = requestsPerMinute === undefined ? [] : [`${requestsPerMinute} requests/minute`];
-  const perDay = tokensPerDay === undefined ? [] : [`${tokensPerDay} tokens/day`];
+  const perDay = tokensPerDay === undefined ? [] : [`${tokensPerDay} tokens/day${strictText(limits)}`];
   const atATime = concurrentRequests === undefined ? [] : [`${concurrentRequests} requests at a time`];
   return [...perMinute, ...perDay, ...atATime].join(', ') || 'no limits';
 }

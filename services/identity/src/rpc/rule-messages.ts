@@ -14,14 +14,15 @@ import type { Token } from '../store/token-store.ts';
 
 /** The limits of a token or, with a budget, of a group. */
 export function toLimitsMessage(
-  row: Pick<Token, 'requests_per_minute' | 'tokens_per_day' | 'concurrent_requests'> &
+  row: Pick<Token, 'requests_per_minute' | 'tokens_per_day' | 'concurrent_requests' | 'strict_tokens'> &
     Partial<Pick<Group, 'budget_micros' | 'budget_period'>>,
 ): MessageInitShape<typeof LimitsSchema> {
-  const { requests_per_minute, tokens_per_day, concurrent_requests, budget_micros, budget_period } = row;
+  const { budget_micros, budget_period } = row;
   return {
-    requestsPerMinute: requests_per_minute ?? undefined,
-    tokensPerDay: tokens_per_day ?? undefined,
-    concurrentRequests: concurrent_requests ?? undefined,
+    requestsPerMinute: row.requests_per_minute ?? undefined,
+    tokensPerDay: row.tokens_per_day ?? undefined,
+    concurrentRequests: row.concurrent_requests ?? undefined,
+    strictTokens: row.strict_tokens !== null,
     ...(budget_micros != null &&
       budget_period != null && {
         budget: { amountMicros: budget_micros, period: periods[budget_period] },
@@ -35,14 +36,14 @@ export function toLimitsMessage(
  */
 export function fromLimitsMessage({ budget, ...limits }: Limits): TokenLimits {
   if (budget !== undefined) throw new GatewayError('invalid_request', 'limits.budget is for groups only.');
-  return countsOf(limits);
+  return limits;
 }
 
 /** The same for a group. */
 export function fromGroupLimitsMessage({ budget, ...limits }: Limits): GroupLimits {
-  if (budget === undefined) return countsOf(limits);
+  if (budget === undefined) return limits;
   const period = storedPeriods.find((name) => periods[name] === budget.period);
-  return { ...countsOf(limits), budget: { amountMicros: budget.amountMicros, period } };
+  return { ...limits, budget: { amountMicros: budget.amountMicros, period } };
 }
 
 export function toAccessMessage({
@@ -87,14 +88,6 @@ const periods: Readonly<Record<StoredBudgetPeriod, BudgetPeriod>> = {
   month: BudgetPeriod.MONTH,
 };
 const storedPeriods = ['day', 'week', 'month'] as const;
-
-function countsOf({
-  requestsPerMinute,
-  tokensPerDay,
-  concurrentRequests,
-}: Pick<Limits, 'requestsPerMinute' | 'tokensPerDay' | 'concurrentRequests'>): TokenLimits {
-  return { requestsPerMinute, tokensPerDay, concurrentRequests };
-}
 
 /**
  * A damaged list allows nothing, so that its token can be listed and its rules set again.

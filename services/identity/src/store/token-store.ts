@@ -18,6 +18,7 @@ export const tokenColumns = [
   'previous_until_ms',
   'group_id',
   'concurrent_requests',
+  'strict_tokens',
   'allowed_models',
   'account_labels',
 ] as const;
@@ -307,11 +308,12 @@ export async function nextSequence(transaction: Transaction<Database>): Promise<
   return last_value;
 }
 
-export function toLimitColumns({ requestsPerMinute, tokensPerDay, concurrentRequests }: TokenLimits) {
+export function toLimitColumns({ requestsPerMinute, tokensPerDay, concurrentRequests, strictTokens }: TokenLimits) {
   return {
     requests_per_minute: requestsPerMinute ?? null,
     tokens_per_day: tokensPerDay ?? null,
     concurrent_requests: concurrentRequests ?? null,
+    strict_tokens: strictTokens ? (1 as const) : null,
   };
 }
 

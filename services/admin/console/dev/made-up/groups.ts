@@ -14,7 +14,7 @@ const groups: Group[] = [
   group('platform', 'Platform', {
     note: 'Builds and batches; ask #platform',
     limits: {
-      ...{ requestsPerMinute: 600, tokensPerDay: 50_000_000, concurrentRequests: 50 },
+      ...{ requestsPerMinute: 600, tokensPerDay: 50_000_000, concurrentRequests: 50, strictTokens: true },
       budget: { amountMicros: 250_000_000, period: BudgetPeriod.MONTH },
     },
     access: { models: ['claude*', 'gateway/snel'], accountLabels: ['reserved'] },

@@ -24,7 +24,7 @@ const named = [
   }),
   token('c3a9d6e1-1f2b-4f6e-9a7d-55c1e0f3a933', 'Anna (personal)', { kind: TokenKind.PERSONAL, limits: {} }),
   token('e8b1f0c7-7a3d-4e2f-b6c4-9d0a2f1b4c44', 'nightly batch', {
-    limits: { tokensPerDay: 500_000, concurrentRequests: 4 },
+    limits: { tokensPerDay: 500_000, concurrentRequests: 4, strictTokens: true },
     groupId: 'platform',
     access: { models: ['gateway/snel', 'gpt-5.5*'], accountLabels: ['batch'] },
   }),

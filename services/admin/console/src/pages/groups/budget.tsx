@@ -13,11 +13,8 @@ interface GroupBudgetProps {
 }
 
 /** What a group has spent of its budget, and when that is used up. */
-export function GroupBudget({
-  listing: { group, limits, budgetEndsAtMs },
-  currency,
-  detailed = false,
-}: GroupBudgetProps) {
+export function GroupBudget({ listing, currency, detailed = false }: GroupBudgetProps) {
+  const { group, limits, budgetEndsAtMs } = listing;
   const nowMs = useNowMs();
   const budget = group?.limits?.budget;
   if (budget === undefined) return <span className="faint">None</span>;

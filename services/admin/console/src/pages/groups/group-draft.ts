@@ -7,6 +7,7 @@ import {
   changedFields,
   editsOn,
   isEdited,
+  limitNames,
   limitsOf,
   type TermsDraft,
   termsDraftOf,
@@ -66,19 +67,15 @@ export function groupUpdateOf(
   now: Group = seen,
 ): MessageInitShape<typeof UpdateGroupRequestSchema> {
   const before = groupDraftOf(seen);
-  const {
-    limits,
-    access,
-    unpricedModels = UnpricedModels.UNSPECIFIED,
-  } = groupOf(editsOn(before, draft, groupDraftOf(now)));
+  const { limits, access, unpricedModels } = groupOf(editsOn(before, draft, groupDraftOf(now)));
   const edited = (...names: readonly (keyof GroupDraft)[]) => isEdited(before, draft, names);
   return {
     groupId: seen.groupId,
     ...(edited('name') && { name: draft.name }),
     ...(edited('note') && { note: draft.note }),
-    ...(edited('requestsPerMinute', 'tokensPerDay', 'concurrentRequests', 'budget', 'budgetPeriod') && { limits }),
+    ...(edited(...limitNames, 'budget', 'budgetPeriod') && { limits }),
     ...(edited('models', 'accountLabels') && { access }),
-    ...(edited('unpricedModels') && { unpricedModels }),
+    ...(edited('unpricedModels') && unpricedModels !== undefined && { unpricedModels }),
   };
 }
 

@@ -13,19 +13,18 @@ export interface TermsDraft {
   readonly requestsPerMinute: string;
   readonly tokensPerDay: string;
   readonly concurrentRequests: string;
+  /** Counts only with tokens per day. */
+  readonly strictTokens: 'strict' | '';
   /** Models and labels are separated by spaces or commas. Empty: all. */
   readonly models: string;
   readonly accountLabels: string;
 }
 
+/** Those that replace all limits when one of them is edited. */
+export const limitNames = ['requestsPerMinute', 'tokensPerDay', 'concurrentRequests', 'strictTokens'] as const;
+
 /** Names of these fields in the problems of a request. */
-export const termsFieldNames = [
-  'limits.requestsPerMinute',
-  'limits.tokensPerDay',
-  'limits.concurrentRequests',
-  'access.models',
-  'access.accountLabels',
-];
+export const termsFieldNames = [...limitNames.map((name) => `limits.${name}`), 'access.models', 'access.accountLabels'];
 
 type WithTerms = Pick<Token | Group, 'limits' | 'access'>;
 
@@ -34,6 +33,7 @@ export function termsDraftOf({ limits, access }: WithTerms): TermsDraft {
     requestsPerMinute: limits?.requestsPerMinute?.toString() ?? '',
     tokensPerDay: limits?.tokensPerDay?.toString() ?? '',
     concurrentRequests: limits?.concurrentRequests?.toString() ?? '',
+    strictTokens: limits?.strictTokens ? 'strict' : '',
     models: access?.models.join(' ') ?? '',
     accountLabels: access?.accountLabels.join(' ') ?? '',
   };
@@ -41,13 +41,14 @@ export function termsDraftOf({ limits, access }: WithTerms): TermsDraft {
 
 /** @param budget which is not a field of every form. */
 export function limitsOf(
-  { requestsPerMinute, tokensPerDay, concurrentRequests }: TermsDraft,
+  { requestsPerMinute, tokensPerDay, concurrentRequests, strictTokens }: TermsDraft,
   budget?: MessageInitShape<typeof LimitsSchema>['budget'],
 ): Limits {
   return create(LimitsSchema, {
     requestsPerMinute: requestsPerMinute === '' ? undefined : Number(requestsPerMinute),
     tokensPerDay: tokensPerDay === '' ? undefined : Number(tokensPerDay),
     concurrentRequests: concurrentRequests === '' ? undefined : Number(concurrentRequests),
+    strictTokens: strictTokens === 'strict' && tokensPerDay !== '',
     budget,
   });
 }
@@ -78,7 +79,7 @@ export function editsOn<D extends object>(before: D, draft: D, now: D): D {
 /** Names of fields with their texts, for `changedFields`. */
 export const termsRows: readonly (readonly [string, (of: WithTerms) => string])[] = [
   ['Requests per minute', ({ limits }) => limitText(limits?.requestsPerMinute)],
-  ['Tokens per day', ({ limits }) => limitText(limits?.tokensPerDay)],
+  ['Tokens per day', ({ limits }) => `${limitText(limits?.tokensPerDay)}${limits?.strictTokens ? ' (strict)' : ''}`],
   ['Requests at a time', ({ limits }) => limitText(limits?.concurrentRequests)],
   ['Models', ({ access }) => access?.models.join(' ') || 'all'],
   ['Accounts', ({ access }) => access?.accountLabels.join(' ') || 'all'],

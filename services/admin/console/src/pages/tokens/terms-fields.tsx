@@ -1,4 +1,4 @@
-import { TextField } from '../../ui/field.tsx';
+import { SelectField, TextField } from '../../ui/field.tsx';
 import type { fieldsOf } from '../../ui/form.tsx';
 import type { TermsDraft } from './terms-draft.ts';
 
@@ -12,32 +12,36 @@ export function LimitFields({ field }: TermsFieldsProps) {
       <TextField
         label="Requests per minute"
         hint="Counted over any 60 seconds. Empty: unlimited. 0: every request is rejected."
-        type="number"
-        min={0}
-        max={maxCount}
+        {...count}
         {...field('requestsPerMinute', 'limits.requestsPerMinute')}
       />
       <TextField
         label="Tokens per day"
         hint="Input and output tokens, from midnight to midnight in Amsterdam. Empty: unlimited."
-        type="number"
-        min={0}
+        {...count}
         max={Number.MAX_SAFE_INTEGER}
         {...field('tokensPerDay', 'limits.tokensPerDay')}
       />
+      <SelectField
+        label="Requests near this limit"
+        hint="Strict: each reserves the tokens that it can use, so requests at the same time can't exceed the limit by more than one of them."
+        disabled={field('tokensPerDay').value === ''}
+        {...field('strictTokens', 'limits.strictTokens')}
+      >
+        <option value="">run while tokens are left</option>
+        <option value="strict">reserve their tokens (strict)</option>
+      </SelectField>
       <TextField
         label="Requests at a time"
         hint="Requests that run at the same time. Empty: unlimited."
-        type="number"
-        min={0}
-        max={maxCount}
+        {...count}
         {...field('concurrentRequests', 'limits.concurrentRequests')}
       />
     </>
   );
 }
 
-const maxCount = 4_294_967_295;
+const count = { type: 'number', min: 0, max: 4_294_967_295 } as const;
 
 export function AccessFields({ field }: TermsFieldsProps) {
   return (

@@ -28,13 +28,20 @@ describe('an edited token', () => {
 
   it('keeps limits and rules that were not edited, also those that another person changed meanwhile', () => {
     const access = { models: ['claude*'], accountLabels: ['reserved'] };
-    const now = token({ limits: { requestsPerMinute: 60, tokensPerDay: 5, concurrentRequests: 3 }, access });
+    const limits = { tokensPerDay: 5, concurrentRequests: 3, strictTokens: true };
+    const now = token({ limits: { requestsPerMinute: 60, ...limits }, access });
     const edited = { ...draftOf(token()), requestsPerMinute: '7', models: 'gpt-5.5, gateway/snel' };
     expect(updateOf(token(), edited, now)).toMatchObject({
-      limits: { requestsPerMinute: 7, tokensPerDay: 5, concurrentRequests: 3 },
+      limits: { requestsPerMinute: 7, ...limits },
       access: { models: ['gpt-5.5', 'gateway/snel'], accountLabels: ['reserved'] },
     });
     expect(updateOf(now, { ...draftOf(now), groupId: 'g' })).toEqual({ tokenId: 't', groupId: 'g' });
+  });
+
+  it('is strict only with a limit of tokens per day', () => {
+    const strict = { ...draftOf(token()), strictTokens: 'strict' } as const;
+    expect(updateOf(token(), strict)).toMatchObject({ limits: { tokensPerDay: 1_000, strictTokens: true } });
+    expect(updateOf(token(), { ...strict, tokensPerDay: '' })).toMatchObject({ limits: { strictTokens: false } });
   });
 
   it('distinguishes a limit of 0 from no limit', () => {
@@ -43,6 +50,8 @@ describe('an edited token', () => {
   });
 
   it('shows changes by another person', () => {
+    const strict = token({ limits: { requestsPerMinute: 60, tokensPerDay: 1_000, strictTokens: true } });
+    expect(differences(token(), strict)).toEqual(['Tokens per day: 1\u202f000 → 1\u202f000 (strict)']);
     const now = token({ label: 'build', limits: { requestsPerMinute: 120 } });
     expect(differences(token(), now)).toEqual([
       'Label: ci → build',

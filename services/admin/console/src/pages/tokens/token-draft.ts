@@ -8,6 +8,7 @@ import {
   changedFields,
   editsOn,
   isEdited,
+  limitNames,
   limitsOf,
   type TermsDraft,
   termsDraftOf,
@@ -52,8 +53,8 @@ export function draftOf({ kind, label, groupId, limits, access, note, expiresAtM
 }
 
 /** Personal tokens have no limits. */
-export function tokenLimitsOf(draft: TokenDraft, budget?: Limits['budget']): Limits {
-  return draft.kind === 'personal' ? create(LimitsSchema) : limitsOf(draft, budget);
+export function tokenLimitsOf(draft: TokenDraft): Limits {
+  return draft.kind === 'personal' ? create(LimitsSchema) : limitsOf(draft);
 }
 
 export function expiryOf({ expiresAtMs }: TokenDraft) {
@@ -76,9 +77,7 @@ export function updateOf(
     tokenId: seen.tokenId,
     ...(edited('label') && { label: draft.label }),
     ...(edited('groupId') && { groupId: draft.groupId }),
-    ...(edited('requestsPerMinute', 'tokensPerDay', 'concurrentRequests') && {
-      limits: tokenLimitsOf(merged, now.limits?.budget),
-    }),
+    ...(edited(...limitNames) && { limits: tokenLimitsOf(merged) }),
     ...(edited('models', 'accountLabels') && { access: accessOf(merged) }),
     ...(edited('note') && { note: draft.note }),
     ...(edited('expiresAtMs') && (draft.expiresAtMs === '' ? { clearExpiry: true } : { expiresAtMs: expiryOf(draft) })),

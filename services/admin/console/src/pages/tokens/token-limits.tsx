@@ -22,15 +22,17 @@ export function TokenLimits({ token: { limits }, status, recordedToday, detailed
   if ([requestsPerMinute, tokensPerDay, concurrentRequests].every((limit) => limit === undefined))
     return <span className="faint">Unlimited</span>;
   if (status === undefined) return <span className="faint">Unknown: the limiter is unreachable</span>;
-  return <LimitMeters status={status} recordedToday={recordedToday} detailed={detailed} />;
+  return <LimitMeters {...{ status, recordedToday, detailed }} isStrict={limits?.strictTokens} />;
 }
 
 interface LimitMetersProps extends Pick<TokenLimitsProps, 'recordedToday' | 'detailed'> {
   readonly status: LimitStatus;
+  /** Whether requests reserve tokens per day before they run. */
+  readonly isStrict?: boolean | undefined;
 }
 
 /** One line for each limit except a budget. */
-export function LimitMeters({ status, recordedToday, detailed = false }: LimitMetersProps) {
+export function LimitMeters({ status, recordedToday, detailed = false, isStrict }: LimitMetersProps) {
   const { requests, tokens, concurrency } = status;
   return (
     <div className="token-limits">
@@ -52,7 +54,7 @@ export function LimitMeters({ status, recordedToday, detailed = false }: LimitMe
       {tokens !== undefined && (
         <Meter
           what="Tokens used today"
-          unit=" tokens today"
+          unit={isStrict ? ' tokens today (strict)' : ' tokens today'}
           remaining={tokens.remaining}
           used={usedToday(tokens, recordedToday)}
           limit={tokens.limit}
