@@ -206,15 +206,41 @@ describe.each(testDatabases)('a report in $name', ({ open }) => {
       { localDay: last, tokenId: 'b', totals: { requests: 2 } },
     ]);
     const unknown: number = 99;
-    const apart = { grouping: UsageGrouping.ACCOUNT, thenBy: UsageGrouping.GROUP };
-    await expect(report(apart)).rejects.toMatchObject({ code: 'invalid_request' });
     await expect(report({ grouping: UsageGrouping.DAY, thenBy: unknown })).rejects.toMatchObject({
       code: 'invalid_request',
     });
-    const both = { groupId: 'g1', accountId: 'pool/a', grouping: UsageGrouping.DAY };
-    await expect(report(both)).rejects.toMatchObject({ code: 'invalid_request' });
-    const mixed = { groupId: 'g1', grouping: UsageGrouping.ALL };
-    await expect(report(mixed)).rejects.toMatchObject({ code: 'invalid_request' });
+  });
+
+  it('sums up what each group used of each account', async () => {
+    await using opened = await open();
+    const local_day = '2026-11-01';
+    await addDays(opened.database, [
+      { local_day, account_id: 'pool/a', group_id: 'g1' },
+      { local_day, account_id: 'pool/a', group_id: 'g1', token_id: 'b', model: 'large' },
+      { local_day, account_id: 'pool/a', group_id: 'g2', requests: 1 },
+      { local_day, account_id: 'pool/b', group_id: 'g1' },
+    ]);
+    const report = async (more: MessageInitShape<typeof ReportUsageRequestSchema>) =>
+      (await rowsOf(opened.database, { ...november, ...more })).rows;
+    const [byAccount, byGroup] = [{ grouping: UsageGrouping.ACCOUNT }, { grouping: UsageGrouping.GROUP }];
+    const rows = [
+      { accountId: 'pool/a', groupId: 'g1', totals: { requests: 4, inputTokens: 20 } },
+      { accountId: 'pool/a', groupId: 'g2', totals: { requests: 1 } },
+      { accountId: 'pool/b', groupId: 'g1', totals: { requests: 2 } },
+    ];
+    expect(await report({ ...byAccount, thenBy: UsageGrouping.GROUP })).toMatchObject(rows);
+    expect(await report({ ...byGroup, accountId: 'pool/a' })).toMatchObject([
+      { groupId: 'g1', totals: { requests: 4 } },
+      { groupId: 'g2', totals: { requests: 1 } },
+    ]);
+    expect(await report({ ...byAccount, groupId: 'g2' })).toMatchObject([
+      { accountId: 'pool/a', totals: { requests: 1 } },
+    ]);
+    expect(await report({ grouping: UsageGrouping.ALL, groupId: 'g1' })).toMatchObject([
+      { localDay: local_day, tokenId: 'a', model: 'gpt-5.5', accountId: 'pool/a' },
+      { localDay: local_day, tokenId: 'a', model: 'gpt-5.5', accountId: 'pool/b' },
+      { localDay: local_day, tokenId: 'b', model: 'large', accountId: 'pool/a' },
+    ]);
   });
 
   it('has all models of a row in one page', async () => {

@@ -129,8 +129,6 @@ describe('a report of usage', () => {
       { usage: { tokenId: 'a', model: 'other', totals: totals(3) }, tokenLabel: 'ci', before: totals(3) },
     ]);
     expect(asked).toMatchObject([pair, pair]);
-    const apart = { grouping: UsageGrouping.ACCOUNT, thenBy: UsageGrouping.GROUP };
-    await expect(world.report(apart)).rejects.toThrow(/Usage is kept by account or by group/);
   });
 
   it.each([
@@ -201,11 +199,12 @@ describe('a report of usage', () => {
     ]);
   });
 
-  it('is refused by group and by account at once', async () => {
-    const world = await setUp({});
-    const both = { groupId: 'g', grouping: UsageGrouping.ACCOUNT };
-    await expect(world.report(both)).rejects.toThrow(/groupId: Usage is kept by account or by group/);
-    await expect(world.report({ groupId: 'g', accountId: 'p/a' })).rejects.toThrow(/groupId/);
+  it('by account and group names the group of each row', async () => {
+    const { report, asked } = reportOf(() => [{ accountId: 'p/a', groupId: 'g', model: 'gpt-5.5', totals: totals(2) }]);
+    const both = { grouping: UsageGrouping.ACCOUNT, thenBy: UsageGrouping.GROUP, accountId: 'p/a', groupId: 'g' };
+    const { rows } = await (await setUp({ report })).report(both);
+    expect(rows).toMatchObject([{ usage: { accountId: 'p/a', groupId: 'g', totals: totals(2) }, groupName: 'Research' }]);
+    expect(asked).toMatchObject([both]);
   });
 
   it('is refused for days that are none, in the wrong order, or too many', async () => {

@@ -33,7 +33,7 @@ export type UsagePage = Awaited<ReturnType<typeof usagePage>>;
 
 /** A page of usage with its cost. @throws ConnectError for invalid days. */
 export async function usagePage(parts: ReportParts, query: ReportQuery, signal: AbortSignal) {
-  checkQuery(query);
+  checkDays(query);
   const { peers, names } = parts;
   const { compare, ...request } = query;
   const [{ rows: uses, nextPageToken }, prices] = await Promise.all([
@@ -133,8 +133,7 @@ function withoutCosted({ costed, ...totals }: UsageTotals): PricedTokens {
   };
 }
 
-function checkQuery(query: ReportQuery): void {
-  const { firstDay, lastDay, accountId, groupId } = query;
+function checkDays({ firstDay, lastDay }: ReportQuery): void {
   checkFields({
     ...(!isLocalDay(firstDay) && { firstDay: 'Must be a day such as 2026-11-01.' }),
     ...(!isLocalDay(lastDay) && { lastDay: 'Must be a day such as 2026-11-20.' }),
@@ -143,12 +142,6 @@ function checkQuery(query: ReportQuery): void {
   checkFields({
     ...(lastDay < firstDay && { lastDay: 'Must not be before the first day.' }),
     ...(isTooLong && { lastDay: `Must be at most ${maxDays} days after the first day.` }),
-  });
-  const fields = fieldsOf(query);
-  const isByAccount = accountId !== '' || fields.includes('accountId');
-  const isByGroup = groupId !== '' || fields.includes('groupId');
-  checkFields({
-    ...(isByGroup && isByAccount && { groupId: 'Usage is kept by account or by group: ask for one of them.' }),
   });
 }
 

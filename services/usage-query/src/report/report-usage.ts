@@ -26,13 +26,6 @@ export async function reportUsage(database: GatewayDatabase, request: ReportUsag
     throw new GatewayError('invalid_request', `token_ids must be at most ${maxTokens}.`);
   }
   const keyFields = keyFieldsOf(request);
-  const [isByAccount, isByGroup] = [
-    accountId !== '' || keyFields.includes('accountId'),
-    groupId !== '' || keyFields.includes('groupId'),
-  ];
-  if (isByAccount && isByGroup) {
-    throw new GatewayError('invalid_request', 'Usage is kept by account or by group: ask for one of them.');
-  }
   const fields = byModel ? union(keyFields, ['provider', 'model']) : keyFields;
   const after = readPageToken(request.pageToken, fields);
   const query = {

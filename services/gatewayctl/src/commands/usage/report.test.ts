@@ -90,10 +90,14 @@ describe('gatewayctl usage report', () => {
       ['ci', 'id-a', '(unknown)', '1', '10', '4', '5', '15'],
       ['total', '3', '30', '12', '15', '45'],
     ]);
-    expect(asked).toMatchObject([{ grouping: UsageGrouping.TOKEN, thenBy: UsageGrouping.ACCOUNT }]);
+    await line.run('usage', 'report', '--by', 'account,group', '--account', 'pool/a', '--group', 'g1');
+    expect(asked).toMatchObject([
+      { grouping: UsageGrouping.TOKEN, thenBy: UsageGrouping.ACCOUNT },
+      { grouping: UsageGrouping.ACCOUNT, thenBy: UsageGrouping.GROUP, accountId: 'pool/a', groupId: 'g1' },
+    ]);
   });
 
-  it.each(['week', 'token,week', 'token,token', 'day,token,model', 'account,group', ''])(
+  it.each(['week', 'token,week', 'token,token', 'day,token,model', ''])(
     'says which groupings are possible, instead of %s',
     async (by) => {
       const { line, asked } = commandLine({ rows: [] });

@@ -43,16 +43,13 @@ export const groupings = {
 
 export type GroupingName = keyof typeof groupings;
 
-/**
- * "token", or "token,model". Usage is kept by account or by group, so these two can't be combined.
- */
+/** "token", or "token,model". */
 export function groupingNames(text: string): readonly GroupingName[] {
   const names = text.split(',').map((name) => name.trim());
   const known = names.filter(isGroupingName);
-  const isPossible = names.length <= 2 && new Set(known).size === names.length;
-  if (isPossible && !(known.includes('account') && known.includes('group'))) return known;
+  if (names.length <= 2 && new Set(known).size === names.length) return known;
   throw new InvalidArgumentError(
-    `It must be ${Object.keys(groupings).join(', ')}, or two of them, such as token,model. Account and group can't be combined.`,
+    `It must be ${Object.keys(groupings).join(', ')}, or two of them, such as token,model.`,
   );
 }
 

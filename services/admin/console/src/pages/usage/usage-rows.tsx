@@ -120,7 +120,7 @@ function Key({
       return groupId === '' ? (
         <span className="faint">No group</span>
       ) : (
-        <Link to={usageLink({ ...question, by: 'token', account: '', group: groupId })}>
+        <Link to={usageLink({ ...question, by: 'token', group: groupId })}>
           {groupName || `${groupId.slice(0, 8)} (deleted)`}
         </Link>
       );
