@@ -1,13 +1,11 @@
-import { createTestDatabase } from '@gateway/testkit';
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
-import { eventDaysOf, migrate } from '../src/index.ts';
-import { openPostgres } from '../src/postgres/open-postgres.ts';
+import { eventDaysOf } from '../src/index.ts';
+import { openTestPostgres } from '../src/testing/test-databases.ts';
 
 it('days of the request log have the indexes of searches', async () => {
-  await using empty = await createTestDatabase();
-  await using database = openPostgres(empty.url);
-  await migrate(database);
+  await using opened = await openTestPostgres();
+  const { database } = opened;
   const days = eventDaysOf(database, 'request_log');
   await days.open(['2026-11-20', '2026-11-21']);
   const { rows } = await sql<{ indexdef: string }>`

@@ -17,7 +17,7 @@ export function readEdgeRouterConfig(env: Environment) {
     outboxFolder: join(reader.string('GATEWAY_DATA', './data'), 'outbox'),
     /** SQLite's `synchronous` for the outbox: how much of it survives a power failure. */
     outboxSynchronous: reader.oneOf('EDGE_OUTBOX_SYNCHRONOUS', outboxSynchronous, 'off'),
-    /** The maximum number of usage events in memory while the disk accepts nothing. */
+    /** The maximum number of request records in memory while the disk accepts nothing. */
     outboxMemoryEvents: reader.integer('EDGE_OUTBOX_MEMORY_EVENTS', 10_000, { min: 100, max: 1_000_000 }),
     /** How long a resolved token is trusted without asking again. */
     tokenCacheMs: seconds('TOKEN_CACHE_SECONDS', 30, { max: 30 }),

@@ -1,11 +1,12 @@
 import type { GatewayError } from '@gateway/errors';
+import { usedBy } from '@gateway/presentation/request-usage';
 import { type Lease, ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import { RequestEnding, type RequestRecorded } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import type { Logger, Metrics } from '@gateway/telemetry';
 import { cacheTime } from '@gateway/time';
 import { LRUCache } from 'lru-cache';
 import type { BodyMemory } from './body/body-memory.ts';
-import { failureOf, isPlainSuccess, toLogFields, usedIn } from './usage/request-log.ts';
+import { failureOf, isPlainSuccess, toLogFields } from './usage/request-log.ts';
 
 export type RequestEvents = ReturnType<typeof createEvents>;
 
@@ -235,7 +236,7 @@ const providerNames: Readonly<Record<ProviderFormat, string>> = {
 /** Undefined when it can't be computed: no stream, an early end, no count, or a single token. */
 function secondsPerToken({ record, firstTokenMs }: CountedRequest): number | undefined {
   const { ending, times } = record;
-  const usage = usedIn(record)?.usage;
+  const usage = usedBy(record)?.usage;
   if (firstTokenMs === undefined || ending !== RequestEnding.COMPLETED || times?.ended === undefined) return undefined;
   if (usage === undefined || usage.estimated || usage.outputTokens < 2) return undefined;
   return (times.ended - firstTokenMs) / 1_000 / (usage.outputTokens - 1);

@@ -22,7 +22,7 @@ export function readUsageIngestProcessConfig(env: Environment) {
     // DATABASE_URL (required): the Postgres with the ledger.
     databaseUrl: databaseUrl.required(reader, 'The database stores the ledger.'),
     // NATS_URL (required): the servers with the stream that edges publish to.
-    natsServers: natsServers.required(reader, 'NATS delivers usage events.'),
+    natsServers: natsServers.required(reader, 'NATS delivers request records.'),
     stream: readStreamSettings(reader),
   }));
 }
@@ -36,7 +36,7 @@ function readLedgerSettings(reader: EnvReader) {
     );
   }
   return {
-    // USAGE_BATCH_EVENTS (500): the maximum number of events in one transaction.
+    // USAGE_BATCH_EVENTS (500): the maximum number of requests in one transaction.
     batchEvents: reader.integer('USAGE_BATCH_EVENTS', 500, { min: 1, max: 2_000 }),
     retentionDays,
     // REQUEST_LOG_RETENTION_DAYS (7): how many days before today keep their request log.

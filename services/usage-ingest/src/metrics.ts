@@ -2,11 +2,11 @@ import type { Metrics } from '@gateway/telemetry';
 
 export type IngestMetrics = ReturnType<typeof createIngestMetrics>;
 
-/** Events on the way into the ledger that operators can observe. */
+/** What operators can observe of the way into the ledger. */
 export function createIngestMetrics(metrics: Metrics) {
   const events = metrics.counter({
     name: 'gateway_usage_events_total',
-    help: 'Usage events at the ledger: recorded, repeated (already recorded) or dead_letter.',
+    help: 'Request records with usage at the ledger: recorded, repeated (already recorded) or dead_letter.',
     labels: ['result'],
   });
   for (const result of ['recorded', 'repeated', 'dead_letter']) events.inc({ result }, 0);

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type GatewayDatabase, migrate } from '@gateway/database';
-import { openPostgres } from '@gateway/database/postgres';
+import type { GatewayDatabase } from '@gateway/database';
+import { openTestPostgres } from '@gateway/database/testing';
 import type { RequestRecorded } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { createLogger, Metrics } from '@gateway/telemetry';
-import { createTestDatabase, freePort, startNats, startNatsCluster, testBackends } from '@gateway/testkit';
+import { freePort, startNats, startNatsCluster, testBackends } from '@gateway/testkit';
 import { roomMs } from '@gateway/testkit/room';
 import { connectNats, directSubject, ensureUsageStream, toUsageMessages, UsagePublisher } from '@gateway/usage-stream';
 import fc from 'fast-check';
@@ -28,8 +28,7 @@ describe('the consumer of the usage stream', () => {
     world.consume();
     const sent = Array.from({ length: 30 }, () => usedRequest());
     await world.publisher.publish(sent);
-    await world.ledgerHolds(sent);
-    await world.nothingIsPending();
+    await world.recordsExactly(sent);
   });
 
   it('adds up exactly with several replicas, whatever is repeated, split or out of order', async () => {
@@ -42,9 +41,7 @@ describe('the consumer of the usage stream', () => {
     const [batches = []] = fc.sample(fc.array(batch, { minLength: 40, maxLength: 60, size: 'max' }), 1);
     const sent = batches.map((indexes) => indexes.flatMap((index) => pool[index] ?? []));
     for (const list of sent) for (const message of toUsageMessages(list)) await world.publishRaw(message.data);
-    await world.ledgerHolds(sent.flat());
-    await world.nothingIsPending();
-    await world.ledgerHolds(sent.flat());
+    await world.recordsExactly(sent.flat());
   });
 
   it('puts a message that it cannot understand aside, and goes on', async () => {
@@ -55,8 +52,7 @@ describe('the consumer of the usage stream', () => {
     await world.publishRaw(Buffer.from('not a message'));
     await world.publisher.publish([after, usedRequest({ tokenId: '' })]);
     world.consume();
-    await world.ledgerHolds([before, after]);
-    await world.nothingIsPending();
+    await world.recordsExactly([before, after]);
     const letters = await world.database.selectFrom('dead_letters').select(['payload', 'reason']).execute();
     expect(letters).toHaveLength(2);
     expect(letters.map(({ payload }) => Buffer.from(payload, 'base64').toString())).toContain('not a message');
@@ -75,9 +71,8 @@ describe('the consumer of the usage stream', () => {
       },
     });
     const sent = Array.from({ length: 10 }, () => usedRequest());
-    for (const event of sent) await world.publisher.publish([event]);
-    await world.nothingIsPending();
-    await world.ledgerHolds(sent);
+    await world.publishOneByOne(sent);
+    await world.recordsExactly(sent);
     expect(commits).toBeGreaterThan(2);
   });
 
@@ -94,24 +89,22 @@ describe('the consumer of the usage stream', () => {
       },
     });
     const sent = Array.from({ length: 100 }, () => usedRequest());
-    for (const event of sent) await world.publisher.publish([event]);
+    await world.publishOneByOne(sent);
     await sleep(1_500);
     expect(attempts).toBeLessThan(10);
     away = false;
-    await world.ledgerHolds(sent);
-    await world.nothingIsPending();
+    await world.recordsExactly(sent);
   });
 
   it('goes on with what the replica before it left', async () => {
     await using world = await openWorld();
     const first = world.consume();
     const sent = Array.from({ length: 40 }, () => usedRequest());
-    for (const event of sent.slice(0, 20)) await world.publisher.publish([event]);
+    await world.publishOneByOne(sent.slice(0, 20));
     await first.drain();
-    for (const event of sent.slice(20)) await world.publisher.publish([event]);
+    await world.publishOneByOne(sent.slice(20));
     world.consume();
-    await world.ledgerHolds(sent);
-    await world.nothingIsPending();
+    await world.recordsExactly(sent);
   });
 
   it('stores at once what comes alone, and together what comes meanwhile', async () => {
@@ -127,12 +120,11 @@ describe('the consumer of the usage stream', () => {
     const [alone, ...meanwhile] = Array.from({ length: 21 }, () => usedRequest());
     await world.publisher.publish(alone === undefined ? [] : [alone]);
     await expect.poll(() => batches).toEqual([1]);
-    for (const event of meanwhile) await world.publisher.publish([event]);
+    await world.publishOneByOne(meanwhile);
     await sleep(200);
     stored.resolve();
     await expect.poll(() => batches.reduce((sum, size) => sum + size, 0)).toBe(21);
     expect(batches.length).toBeLessThanOrEqual(4);
-    await world.nothingIsPending();
   });
 
   it('stores a backlog in full batches', async () => {
@@ -173,10 +165,10 @@ describe('the consumer of the usage stream', () => {
     for (const server of killed) {
       await server.kill();
       await publish();
-      await expect.poll(() => ledgerTotals(world.database)).toEqual(expectedTotals(sent));
+      await world.ledgerHolds(sent);
       await server.restart();
       await publish();
-      await expect.poll(() => ledgerTotals(world.database)).toEqual(expectedTotals(sent));
+      await world.ledgerHolds(sent);
     }
   });
 
@@ -196,23 +188,22 @@ describe('the consumer of the usage stream', () => {
     expect(await ledgerTotals(world.database)).toEqual(expectedTotals(sent));
     // The same event also arrives by the stream.
     await world.publisher.publish(sent);
-    await world.nothingIsPending();
-    await world.ledgerHolds(sent);
+    await world.recordsExactly(sent);
   });
 
   it('reads the whole stream again when its consumer is deleted, so that a ledger which lost rows has them once more', async () => {
     await using world = await openWorld();
     world.consume();
     const sent = Array.from({ length: 30 }, () => usedRequest());
-    for (const event of sent) await world.publisher.publish([event]);
-    await world.ledgerHolds(sent);
-    await world.nothingIsPending();
+    await world.publishOneByOne(sent);
+    await world.recordsExactly(sent);
     // Events that a standby lacks when it was promoted too early.
     for (const { requestId } of sent.slice(10)) {
       await world.database.deleteFrom('usage_events').where('request_id', '=', requestId).execute();
     }
     await world.database.deleteFrom('usage_daily').execute();
-    await sumDaysAgain(world.database);
+    const events = await world.database.selectFrom('usage_events').selectAll().execute();
+    await addSums(world.database, dailySums(events));
     await world.deleteConsumer();
     await world.ledgerHolds(sent);
   });
@@ -228,12 +219,11 @@ describe('the consumer of the usage stream', () => {
     await using world = await openWorld();
     const consumer = world.consume();
     const stored = Array.from({ length: 20 }, () => usedRequest());
-    for (const event of stored) await world.publisher.publish([event]);
-    await world.ledgerHolds(stored);
-    await world.nothingIsPending();
+    await world.publishOneByOne(stored);
+    await world.recordsExactly(stored);
     await consumer.drain();
     const waiting = [usedRequest(), usedRequest()];
-    for (const event of waiting) await world.publisher.publish([event]);
+    await world.publishOneByOne(waiting);
     await world.tend(1024 * 1024);
     expect(await world.messages()).toBe(22);
     await world.tend(1_000);
@@ -254,7 +244,7 @@ async function openWorld({ urls: ownUrls, replicas = 1 }: OwnServers = {}) {
   const id = randomUUID();
   const names = { stream: `USAGE-${id}`, subject: `usage.${id}`, consumer: 'usage-ingest' };
   const stream = { ...readUsageStreamConfig({}).stream, replicas };
-  const database = await openMigrated(stack);
+  const { database } = stack.use(await openTestPostgres());
   const sink = sinkOf(database);
   const publisher = stack.use(new UsagePublisher({ urls }, watchers, { names }));
   const connecting = new AbortController();
@@ -284,6 +274,9 @@ async function openWorld({ urls: ownUrls, replicas = 1 }: OwnServers = {}) {
       consumer.start(to);
       return consumer;
     },
+    async publishOneByOne(requests: readonly RequestRecorded[]) {
+      for (const request of requests) await publisher.publish([request]);
+    },
     async publishRaw(data: Uint8Array) {
       await (await connected).jetstream().publish(names.subject, data);
     },
@@ -306,7 +299,9 @@ async function openWorld({ urls: ownUrls, replicas = 1 }: OwnServers = {}) {
     async ledgerHolds(sent: readonly RequestRecorded[]) {
       await expect.poll(() => ledgerTotals(database)).toEqual(expectedTotals(sent));
     },
-    async nothingIsPending() {
+    /** Waits until all messages are acknowledged, and the ledger has these requests, each once. */
+    async recordsExactly(sent: readonly RequestRecorded[]) {
+      await expect.poll(() => ledgerTotals(database)).toEqual(expectedTotals(sent));
       const pending = async () => {
         // A replica that has just started may not have created it yet.
         const consumer = await info().catch(() => undefined);
@@ -314,15 +309,10 @@ async function openWorld({ urls: ownUrls, replicas = 1 }: OwnServers = {}) {
         return num_pending + num_ack_pending;
       };
       await expect.poll(pending).toBe(0);
+      expect(await ledgerTotals(database)).toEqual(expectedTotals(sent));
     },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
-}
-
-/** Recomputes the sums from the existing events. */
-async function sumDaysAgain(database: GatewayDatabase): Promise<void> {
-  const events = await database.selectFrom('usage_events').selectAll().execute();
-  await addSums(database, dailySums(events));
 }
 
 /** A new cluster takes a while until it accepts streams. */
@@ -337,19 +327,7 @@ async function untilDone(act: () => Promise<void>, signal: AbortSignal): Promise
   }
 }
 
-async function openMigrated(stack: AsyncDisposableStack): Promise<GatewayDatabase> {
-  const { url } = stack.use(await createTestDatabase());
-  const database = stack.use(openPostgres(url));
-  await migrate(database);
-  return database;
-}
-
 function sinkOf(database: GatewayDatabase): UsageSink {
-  const recorder = new LedgerWriter({
-    ledger: new UsageLedger(database),
-    metrics,
-    logger,
-    batchEvents: 50,
-  });
+  const recorder = new LedgerWriter({ ledger: new UsageLedger(database), metrics, logger, batchEvents: 50 });
   return { record: (...batch) => recorder.record(...batch), bury: (payload, reason) => recorder.bury(payload, reason) };
 }

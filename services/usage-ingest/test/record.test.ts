@@ -1,11 +1,9 @@
-import { type GatewayDatabase, migrate } from '@gateway/database';
-import { openPostgres } from '@gateway/database/postgres';
-import { testDatabases } from '@gateway/database/testing';
+import type { GatewayDatabase } from '@gateway/database';
+import { openTestPostgres, testDatabases } from '@gateway/database/testing';
 import { RequestEnding } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { UsageIngestService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { directClientOf } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
-import { createTestDatabase } from '@gateway/testkit';
 import { ManualTime } from '@gateway/time/simulated';
 import fc from 'fast-check';
 import { sql } from 'kysely';
@@ -172,9 +170,8 @@ describe.each(testDatabases)('recording usage in $name', ({ open }) => {
 
 describe('several writers on one Postgres', () => {
   it('add up exactly and do not block each other for good', async () => {
-    await using empty = await createTestDatabase();
-    await using database = openPostgres(empty.url);
-    await migrate(database);
+    await using opened = await openTestPostgres();
+    const { database } = opened;
     const events = Array.from({ length: 400 }, (_, index) =>
       usedRequest({
         tokenId: `t${index % 7}`,

@@ -30,7 +30,7 @@ describe.each(testDatabases)('replaying dead letters in $name', ({ open }) => {
     await bury(opened.database, bytesOf({ ...usedRequest(), attempts: [] }));
     const { duplicates, stillDead } = await clientsOf(opened.database).ledger.replayDeadLetters({});
     expect(duplicates).toBe(0);
-    expect(stillDead).toMatchObject([{ reason: 'the bytes are not a usage event' }]);
+    expect(stillDead).toMatchObject([{ reason: 'the bytes are not a request record' }]);
     expect(await letters(opened.database)).toBe(1);
   });
 
@@ -54,7 +54,7 @@ describe.each(testDatabases)('replaying dead letters in $name', ({ open }) => {
     expect(stillDead.map(({ reason }) => reason).toSorted()).toEqual([
       'localDay is not a day',
       'localDay is not a day',
-      'the bytes are not a usage event',
+      'the bytes are not a request record',
     ]);
     expect(await letters(opened.database)).toBe(3);
     expect(await ledgerTotals(opened.database)).toEqual(expectedTotals([]));

@@ -1,5 +1,5 @@
 import { eventDaysOf, type GatewayDatabase } from '@gateway/database';
-import { testDatabases } from '@gateway/database/testing';
+import { openTestPostgres, testDatabases } from '@gateway/database/testing';
 import { UsageIngestService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { directClientOf } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
@@ -82,7 +82,7 @@ describe.each(testDatabases)('retention in $name', ({ open }) => {
 
 describe('an ingest on Postgres', () => {
   it('has room for the coming days before they begin', async () => {
-    await using world = await openWorld(await openPostgres(), 90);
+    await using world = await openWorld(await openTestPostgres(), 90);
     await world.tend();
     const { rows } = await sql<{ relname: string }>`
       select relname from pg_class where relname like 'usage_events_2%' and relkind = 'r' order by relname
@@ -96,7 +96,7 @@ describe('an ingest on Postgres', () => {
   });
 
   it('counts each event once while several of them meet old, new and removed days', async () => {
-    await using opened = await openPostgres();
+    await using opened = await openTestPostgres();
     const shared = { database: opened.database, async [Symbol.asyncDispose]() {} };
     const replicas = await Promise.all(Array.from({ length: 4 }, () => openWorld(shared, 31)));
     const events = Array.from({ length: 300 }, (_, index) =>
@@ -129,12 +129,6 @@ describe('an ingest on Postgres', () => {
     }
   });
 });
-
-async function openPostgres() {
-  const postgres = testDatabases.find(({ name }) => name === 'Postgres');
-  if (postgres === undefined) throw new Error('there is no Postgres to test with');
-  return await postgres.open();
-}
 
 /** An ingest at ten o'clock on 20 November. The test runs its retention. */
 async function openWorld(opened: AsyncDisposable & { readonly database: GatewayDatabase }, retentionDays: number) {

@@ -2,7 +2,7 @@ import { fromUsageMessage, usageStreamNames } from '@gateway/usage-stream';
 import { type ConsumerInfo, connect, type NatsConnection, type StreamState } from 'nats';
 import { ledgerRowsOf } from '../audit/read-outboxes.ts';
 
-/** A usage event in transit, in the stream or in an outbox. */
+/** A request record in transit, in the stream or in an outbox. */
 export interface TappedEvent {
   readonly requestId: string;
   readonly tokenId: string;

@@ -37,7 +37,7 @@ const simulatorPort = 8090;
 /** The names of simulated providers in the pool broker's gateway.yaml. */
 export const simulatorSetting = { SIMULATOR_URL: `http://simulator:${simulatorPort}` };
 
-/** A published usage event is on disk before it is acknowledged. */
+/** A published request record is on disk before it is acknowledged. */
 const natsConfig = `jetstream {
   store_dir: /data
   sync_interval: always

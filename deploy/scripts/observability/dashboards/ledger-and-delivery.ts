@@ -96,7 +96,7 @@ export const ledgerAndDelivery: DashboardDescription = {
         },
         {
           kind: 'lines',
-          title: 'Usage events by result',
+          title: 'Request records by result',
           description:
             'Repeated: delivered twice and counted once. Dead letters could not be recorded and are stored separately.',
           unit: 'none',

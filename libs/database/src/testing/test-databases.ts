@@ -38,7 +38,8 @@ async function openBehindPgBouncer(): Promise<MigratedTestDatabase> {
   return openTestPostgres((await bouncer).port);
 }
 
-async function openTestPostgres(throughPort?: number): Promise<MigratedTestDatabase> {
+/** A Postgres database with all tables. */
+export async function openTestPostgres(throughPort?: number): Promise<MigratedTestDatabase> {
   await using stack = new AsyncDisposableStack();
   const url = new URL(stack.use(await createTestDatabase()).url);
   if (throughPort !== undefined) url.port = String(throughPort);

@@ -88,7 +88,7 @@ describe('attention', () => {
     expect(found).toEqual([
       'CRITICAL Redis is unreachable: limits are estimated, for five minutes at most. /system',
       'WARNING The account p/a is out of service: its credential was revoked. /pools/p',
-      'WARNING 2 usage events could not be recorded: run gatewayctl usage replay-dead-letters --dry-run to see why. /system',
+      'WARNING 2 request records could not be stored: run gatewayctl usage replay-dead-letters --dry-run to see why. /system',
     ]);
   });
 

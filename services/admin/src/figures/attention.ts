@@ -241,11 +241,11 @@ function lateUsage({ replicas }: Situation): readonly Finding[] {
 
 function unrecordedUsage({ deadLetters }: Situation): readonly Finding[] {
   if (deadLetters === 0) return [];
-  const events = count(deadLetters, 'usage event', 'usage events');
+  const records = count(deadLetters, 'request record', 'request records');
   return [
     {
       kind: 'usage_unrecorded',
-      text: `${events} could not be recorded: run gatewayctl usage replay-dead-letters --dry-run to see why.`,
+      text: `${records} could not be stored: run gatewayctl usage replay-dead-letters --dry-run to see why.`,
     },
   ];
 }

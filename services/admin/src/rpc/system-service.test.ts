@@ -63,7 +63,7 @@ describe('SystemService', () => {
       for await (const { overview } of client.watchOverview({}, { signal: watching.signal })) {
         lengths.push(overview?.points.length ?? 0);
         for (const { requestsPerSecond } of overview?.points ?? []) rates.add(requestsPerSecond);
-        expect(overview?.attention.map(({ text }) => text).join()).toMatch(/^1 usage event could not/);
+        expect(overview?.attention.map(({ text }) => text).join()).toMatch(/^1 request record could not/);
         if (lengths.length === 4) watching.abort();
       }
     };

@@ -12,11 +12,11 @@ export function createOutboxEvents(metrics: Metrics, onFault: (part: 'outbox' | 
     bytes: gauge('backlog_bytes', 'Size of the outbox on disk, including the files of dead processes.'),
     oldestSeconds: gauge(
       'oldest_event_seconds',
-      'Age of the oldest usage event that the ledger has not confirmed yet.',
+      'Age of the oldest request record that the ledger has not confirmed yet.',
     ),
   };
   const writeErrors = counter('write_errors_total', 'Failed writes to the outbox. The usage is then in memory only.');
-  const lost = counter('lost_events_total', 'Usage events lost because neither disk nor memory had room.');
+  const lost = counter('lost_events_total', 'Request records lost because neither disk nor memory had room.');
   const damaged = counter('damaged_total', 'Unreadable files (moved aside) and rows of the outbox.');
   let isLosing = false;
 

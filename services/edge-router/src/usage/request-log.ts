@@ -1,4 +1,5 @@
 import type { GatewayErrorCode } from '@gateway/errors';
+import { usedBy } from '@gateway/presentation/request-usage';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import {
   CancelReason,
@@ -88,7 +89,7 @@ export function isPlainSuccess({ ending, slow, attempts }: RequestRecorded): boo
  */
 export function toLogFields(message: RequestRecorded): object {
   const { requestId, endpoint, status, ending, attempts, noAccount, times } = message;
-  const used = usedIn(message);
+  const used = usedBy(message);
   return {
     request_id: requestId,
     client_request_id: message.clientRequestId || undefined,
@@ -101,16 +102,11 @@ export function toLogFields(message: RequestRecorded): object {
     attempts: attempts.length === 0 ? undefined : attempts.map(attemptFields),
     no_account: noAccount && wordOf(NoAccountCause, noAccount.cause),
     first_byte_seconds: seconds(times?.firstByte),
-    input_tokens: used?.usage?.inputTokens,
-    output_tokens: used?.usage?.outputTokens,
+    input_tokens: used?.usage.inputTokens,
+    output_tokens: used?.usage.outputTokens,
     cost_micros: used?.costMicros,
     seconds: seconds(times?.ended),
   };
-}
-
-/** The attempt whose usage is that of the request; undefined if it used nothing. */
-export function usedIn({ attempts }: RequestRecorded): RecordedAttempt | undefined {
-  return attempts.findLast(({ usage }) => usage !== undefined);
 }
 
 /** Why a request failed, as one of a few words; empty if it did not fail. */

@@ -66,7 +66,7 @@ export function usageCommand({ connect }: CommandContext): Command {
   usage
     .command('replay-dead-letters')
     .description(
-      'Retries usage events that could not be recorded. Records each valid event exactly once and removes it from the dead letters. Lists the remaining ones with the reason.',
+      'Retries request records that could not be stored. Stores each valid record exactly once and removes it from the dead letters. Lists the remaining ones with the reason.',
     )
     .option('--dry-run', 'show what would happen, change nothing')
     .action(async ({ dryRun = false }: { readonly dryRun?: boolean }) => {

@@ -1,5 +1,6 @@
 import { create, toJson } from '@bufbuild/protobuf';
 import { plusSums, type StoredOutcome, summedColumns, type UsageEventsTable, type UsageSums } from '@gateway/database';
+import { outcomeOf } from '@gateway/presentation/request-usage';
 import { unpricedIn } from '@gateway/prices';
 import {
   type Usage,
@@ -45,7 +46,7 @@ export function readRecord(record: RequestRecorded): readonly LedgerEntry[] | st
   if (used.length === 0) return [];
   const problem = problemOf(record) ?? problemOfAttempts(attempts);
   if (problem !== undefined) return problem;
-  const outcome = outcomes[record.ending] ?? 'failed';
+  const outcome = outcomeOf(record);
   // The next attempt may have used another account and another model.
   return used.map((attempt) => entryOf(record, attempt, attempt === attempts.at(-1) ? outcome : 'given_up'));
 }
@@ -136,13 +137,6 @@ function sumOfOne(entry: LedgerEntry): DailySum {
     ...{ unpriced_tokens: entry.unpriced_tokens, unpriced_calls: entry.unpriced_calls },
   };
 }
-
-/** Any other ending is a failure. */
-const outcomes: Readonly<Partial<Record<RequestEnding, StoredOutcome>>> = {
-  [RequestEnding.UNSPECIFIED]: 'lost',
-  [RequestEnding.COMPLETED]: 'completed',
-  [RequestEnding.ABORTED]: 'aborted',
-};
 
 function problemOf(record: RequestRecorded): string | undefined {
   if (record.requestId === '') return 'request_id is empty';

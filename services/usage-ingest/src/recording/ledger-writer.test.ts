@@ -8,7 +8,7 @@ import { OtlpReceiver } from '@gateway/telemetry/testing';
 import { ManualTime } from '@gateway/time/simulated';
 import { sql } from 'kysely';
 import { describe, expect, it, vi } from 'vitest';
-import { usedRequest } from '../../test/usage-fixtures.ts';
+import { afterGivingUp, usedRequest } from '../../test/usage-fixtures.ts';
 import { createIngestMetrics } from '../metrics.ts';
 import { UsageLedger } from '../store/usage-ledger.ts';
 import { LedgerWriter } from './ledger-writer.ts';
@@ -27,12 +27,25 @@ describe('writing to the ledger', () => {
     expect(await world.count('request_log')).toBe(2);
   });
 
-  it('counts events as recorded, repeated or put aside', async () => {
+  it('counts requests as recorded, repeated or put aside', async () => {
     await using world = await openWorld();
     const [first, second] = [usedRequest(), usedRequest()];
     await world.writer.record([first, second, usedRequest({ localDay: 'tomorrow' })]);
     await world.writer.record([second, usedRequest()]);
     expect(await world.results()).toEqual({ recorded: 3, repeated: 1, dead_letter: 1 });
+  });
+
+  it('stores and counts a request once, whichever of its attempts used something', async () => {
+    await using world = await openWorld();
+    const request = afterGivingUp(usedRequest({ requestId: 'r', endedAtMs: nowMs }), usedRequest(), usedRequest());
+    const others = Array.from({ length: 3 }, (_, n) => usedRequest({ requestId: `r${n}` }));
+    expect(await world.writer.record([request, ...others])).toBe(4);
+    expect(world.transactions()).toEqual([['r/1', 'r/2', 'r', 'r0', 'r1'], ['r2']]);
+    expect(await world.writer.record([request])).toBe(0);
+    await world.ledger.days.removeBefore('2026-11-21', new AbortController().signal);
+    expect(await world.writer.record([request])).toBe(0);
+    expect(await world.results()).toEqual({ recorded: 4, repeated: 1, dead_letter: 1 });
+    expect(await world.metrics.exposition()).toContain('gateway_usage_event_age_seconds_count 1');
   });
 
   it('puts a request aside that has neither usage nor an entry of the log, such as that of unrelated bytes', async () => {
@@ -148,7 +161,7 @@ describe('the trace of a request on its way into the ledger', () => {
   });
 });
 
-/** A writer of at most three entries at a time. */
+/** A writer of at most three requests at a time. */
 async function openWorld() {
   const opened = await openTestSqlite();
   const { database } = opened;

@@ -6,14 +6,14 @@ import { activeSpan, failSpan, type Logger, type Span, startSpan } from '@gatewa
 import { epochMs } from '@gateway/time';
 import type { IngestMetrics } from '../metrics.ts';
 import type { UsageLedger } from '../store/usage-ledger.ts';
-import { type LedgerEntry, type RecordedBatch, readRecord } from './ledger-entry.ts';
+import { type LedgerEntry, readRecord } from './ledger-entry.ts';
 import { LogBatches } from './log-batches.ts';
 
 interface LedgerWriterParts {
   readonly ledger: UsageLedger;
   readonly metrics: IngestMetrics;
   readonly logger: Logger;
-  /** The maximum number of entries in one transaction. */
+  /** The maximum number of requests in one transaction. */
   readonly batchEvents: number;
 }
 
@@ -23,8 +23,8 @@ export const tooOldReason =
   'events of its day are no longer kept (USAGE_EVENT_RETENTION_DAYS), so it may already be counted';
 
 /**
- * The only way into the ledger. An event that can never be stored becomes a dead letter and does
- * not hold up the others. Any other failure is thrown, and the whole call can be repeated.
+ * The only way into the ledger. A request record that can never be stored becomes a dead letter and
+ * does not hold up the others. Any other failure is thrown, and the whole call can be repeated.
  */
 export class LedgerWriter {
   /** The request log, which follows later. Its owner disposes it. */
@@ -37,8 +37,8 @@ export class LedgerWriter {
   }
 
   /**
-   * Stores requests and returns how many entries were new. They are committed when it returns; the
-   * request log is stored in later batches.
+   * Stores requests and returns how many were new. They are committed when it returns; the request
+   * log is stored in later batches.
    */
   async record(requests: readonly RequestRecorded[]): Promise<number> {
     const spans = startSpans(requests);
@@ -48,8 +48,8 @@ export class LedgerWriter {
       for (const record of requests) {
         const entries = readRecord(record);
         if (typeof entries === 'string') await this.#buryRecord(record, entries);
-        else if (entries.length === 0 && record.receivedAtMs === undefined) await this.#buryRecord(record, emptyReason);
-        else readable.push(...entries.map((entry) => ({ record, entry })));
+        else if (entries.length > 0) readable.push({ record, entries });
+        else if (record.receivedAtMs === undefined) await this.#buryRecord(record, emptyReason);
       }
       let count = 0;
       for (let start = 0; start < readable.length; start += batchEvents) {
@@ -75,32 +75,29 @@ export class LedgerWriter {
   }
 
   /**
-   * Returns how many entries were new. When the database rejects several because of their data, it
+   * Returns how many requests were new. When the database rejects several because of their data, it
    * finds the one that is at fault.
    */
   async #add(batch: readonly Readable[]): Promise<number> {
-    const { ledger } = this.#parts;
-    const entries = batch.map(({ entry }) => entry);
+    const { ledger, metrics } = this.#parts;
+    let count = 0;
     try {
-      const recorded = await ledger.add(entries);
-      for (const { record, entry } of batch)
-        if (recorded.tooOld.has(entry)) await this.#buryRecord(record, tooOldReason);
-      this.#note(batch, recorded);
-      return recorded.fresh.size;
+      const { fresh, tooOld } = await ledger.add(batch.flatMap(({ entries }) => entries));
+      for (const { record, entries } of batch) {
+        if (entries.some((entry) => tooOld.has(entry))) {
+          await this.#buryRecord(record, tooOldReason);
+        } else if (entries.some((entry) => fresh.has(entry))) {
+          metrics.events.inc({ result: 'recorded' });
+          this.#observeAge(record);
+          count += 1;
+        } else metrics.events.inc({ result: 'repeated' });
+      }
     } catch (thrown) {
       if (!isRefusedData(thrown)) throw thrown;
-      let count = 0;
       if (batch.length > 1) for (const each of batch) count += await this.#add([each]);
       else for (const { record } of batch) await this.#buryRecord(record, refusedReason);
-      return count;
     }
-  }
-
-  #note(batch: readonly Readable[], { fresh, tooOld }: RecordedBatch): void {
-    const { metrics } = this.#parts;
-    for (const { record, entry } of batch) if (fresh.has(entry)) this.#observeAge(record);
-    metrics.events.inc({ result: 'recorded' }, fresh.size);
-    metrics.events.inc({ result: 'repeated' }, batch.length - fresh.size - tooOld.size);
+    return count;
   }
 
   #observeAge({ endedAtMs, traceparent }: RequestRecorded): void {
@@ -114,10 +111,10 @@ export class LedgerWriter {
   }
 }
 
-/** An entry, and the request that it is of. */
+/** A request with usage, and its entries: one for each attempt that used something. */
 interface Readable {
   readonly record: RequestRecorded;
-  readonly entry: LedgerEntry;
+  readonly entries: readonly LedgerEntry[];
 }
 
 /**

@@ -34,8 +34,8 @@ export async function replayDeadLetters(ledger: UsageLedger, { dryRun, pageToken
 /**
  * Parses a dead letter with this release, records its content and deletes it, in one transaction.
  *
- * @returns how many of its events are new to the ledger, or why the letter stays; undefined when it
- *   is already gone.
+ * @returns how many of its entries are new to the ledger, or why the letter stays; undefined when
+ *   it is already gone.
  */
 async function replayLetter(
   ledger: UsageLedger,
@@ -73,17 +73,17 @@ class RolledBack extends Error {
   }
 }
 
-const notAnEvent = 'the bytes are not a usage event';
+const notARecord = 'the bytes are not a request record';
 
 /**
- * A letter's bytes are one event, or a message of the stream with several. Returns the reason
+ * A letter's bytes are one request record, or a message of the stream with several. Returns the reason
  * unless all of them can be recorded.
  */
 function readLetter(payload: Uint8Array): readonly LedgerEntry[] | string {
-  const asEvent = entriesOf(() => [fromBinary(RequestRecordedSchema, payload)]);
-  if (typeof asEvent !== 'string') return asEvent;
+  const asRecord = entriesOf(() => [fromBinary(RequestRecordedSchema, payload)]);
+  if (typeof asRecord !== 'string') return asRecord;
   const asMessage = entriesOf(() => fromUsageMessage(payload));
-  return typeof asMessage !== 'string' || asEvent === notAnEvent ? asMessage : asEvent;
+  return typeof asMessage !== 'string' || asRecord === notARecord ? asMessage : asRecord;
 }
 
 function entriesOf(parse: () => readonly RequestRecorded[]): readonly LedgerEntry[] | string {
@@ -95,8 +95,8 @@ function entriesOf(parse: () => readonly RequestRecorded[]): readonly LedgerEntr
       entries.push(...read);
     }
   } catch {
-    return notAnEvent;
+    return notARecord;
   }
   // Unrelated bytes can parse as a request without usage.
-  return entries.length === 0 ? notAnEvent : entries;
+  return entries.length === 0 ? notARecord : entries;
 }
