@@ -1,8 +1,8 @@
 /**
  * All migrations by name; the leading timestamp determines their order. A migration that has run
  * anywhere never changes: a new one follows it. Each migration must keep the previous release
- * working, because both releases run side by side during an upgrade; docs/operate/stopping.md names
- * the exceptions.
+ * working, because both releases run side by side during an upgrade; docs/operate/releases.md names
+ * the exception.
  */
 export * as '20261120090000-tokens' from './20261120090000-tokens.ts';
 export * as '20261120090100-usage' from './20261120090100-usage.ts';
