@@ -27,8 +27,6 @@ export class HttpServer {
   readonly #events: HttpServerEvents;
   /** The latest answer on each connection. Pipelined requests run concurrently. */
   readonly #latest = new WeakMap<Duplex, EdgeResponse>();
-  /** Answers in progress. */
-  readonly #running = new Set<EdgeResponse>();
   readonly #connections = new Set<Socket>();
   /** What had arrived on a connection when it became idle. */
   readonly #bytesReadWhenIdle = new WeakMap<Duplex, number>();
@@ -85,9 +83,9 @@ export class HttpServer {
    */
   announceDrain(): void {
     this.#drainAnnouncedMs ??= monotonicMs();
-    for (const response of this.#running) {
-      const isLast = this.#latest.get(response.req.socket) === response;
-      if (isLast && !response.headersSent) response.shouldKeepAlive = false;
+    for (const connection of this.#connections) {
+      const latest = this.#latest.get(connection);
+      if (latest?.headersSent === false) latest.shouldKeepAlive = false;
     }
   }
 
@@ -125,7 +123,7 @@ export class HttpServer {
   /** False also while a request is only partly received. */
   #isIdle(connection: Socket): boolean {
     const latest = this.#latest.get(connection);
-    if (latest !== undefined && this.#running.has(latest)) return false;
+    if (latest?.closed === false) return false;
     return connection.bytesRead === (this.#bytesReadWhenIdle.get(connection) ?? 0);
   }
 
@@ -139,11 +137,7 @@ export class HttpServer {
     // An earlier answer closes the connection: later requests on it must not be processed.
     if (earlier !== undefined && !earlier.shouldKeepAlive) return;
     this.#latest.set(request.socket, response);
-    this.#running.add(response);
-    response.once('close', () => {
-      this.#running.delete(response);
-      this.#onIdle(response);
-    });
+    response.once('close', () => this.#onIdle(response));
     // Node drops bytes in the same packet as an upgrade request, even if nothing is upgraded.
     if (this.#drainAnnouncedMs !== undefined || request.headers.upgrade !== undefined) response.shouldKeepAlive = false;
     // A connection that waited for a last request has one.
