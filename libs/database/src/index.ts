@@ -5,8 +5,8 @@ export { eventDaysOf } from './event-days/event-days-of.ts';
 export { migrate, pendingMigrations } from './migrate.ts';
 export type * from './schema.ts';
 export {
-  countedColumns,
   countsOf,
+  keyColumns,
   plusSums,
   type SummedColumn,
   summedColumns,

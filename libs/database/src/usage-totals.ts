@@ -1,11 +1,11 @@
 import type { UsageDailyTable } from './usage-schema.ts';
 
-/** What every report of usage shows. */
-export const countedColumns = ['requests', 'input_tokens', 'cached_tokens', 'output_tokens'] as const;
-
 /** The columns that daily sums add up. */
 export const summedColumns = [
-  ...countedColumns,
+  'requests',
+  'input_tokens',
+  'cached_tokens',
+  'output_tokens',
   'cache_write_5m_tokens',
   'cache_write_1h_tokens',
   'cost_micros',
@@ -18,6 +18,9 @@ export const summedColumns = [
   'unpriced_calls',
 ] as const satisfies readonly (keyof UsageDailyTable)[];
 
+/** What a daily sum is the sum of. */
+export const keyColumns = ['token_id', 'local_day', 'provider', 'model', 'account_id', 'group_id'] as const;
+
 export type SummedColumn = (typeof summedColumns)[number];
 export type UsageSums = Readonly<Record<SummedColumn, number>>;
 
@@ -27,8 +30,8 @@ export function plusSums(sums: UsageSums, others: UsageSums, sign: 1 | -1 = 1): 
   return Object.fromEntries(added) as Record<SummedColumn, number>;
 }
 
-/** The counts of a row in the form of a message. */
-export function countsOf(row: Pick<UsageSums, (typeof countedColumns)[number]>) {
+/** The counts that every report shows, in the form of a message. */
+export function countsOf(row: UsageSums) {
   return {
     requests: row.requests,
     inputTokens: row.input_tokens,

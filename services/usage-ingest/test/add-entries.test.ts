@@ -1,4 +1,4 @@
-import { summedColumns } from '@gateway/database';
+import { keyColumns, summedColumns } from '@gateway/database';
 import { testDatabases } from '@gateway/database/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -6,15 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { type DailySum, dailySums, type LedgerEntry } from '../src/recording/ledger-entry.ts';
 import { UsageLedger } from '../src/store/usage-ledger.ts';
 
-const columns: (keyof DailySum)[] = [
-  'token_id',
-  'local_day',
-  'provider',
-  'model',
-  'account_id',
-  'group_id',
-  ...summedColumns,
-];
+const columns: (keyof DailySum)[] = [...keyColumns, ...summedColumns];
 
 const tokens = fc.constantFrom(0, 0, 1, 7, 1_000_000_000_000, 2 ** 40);
 

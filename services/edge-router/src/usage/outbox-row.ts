@@ -1,4 +1,5 @@
 import { fromBinary, toBinary } from '@bufbuild/protobuf';
+import { usedBy } from '@gateway/presentation/request-usage';
 import { type RequestRecorded, RequestRecordedSchema } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import { activeSpan, traceparentOf } from '@gateway/telemetry';
 
@@ -30,18 +31,13 @@ export function outboxRowOf(record: RequestRecorded): OutboxRow {
   return { record, number: 0, state: 'open', changedAtMs: 0, isStored: false, settled };
 }
 
-/** Whether the ledger gets anything of it. */
-export function hasUsage({ attempts }: RequestRecorded): boolean {
-  return attempts.some(({ usage }) => usage !== undefined);
-}
-
 /**
  * Usage keeps the trace in which it began, even if another process delivers it. Without usage the
  * ledger's road is no part of the trace.
  */
 export function keepTrace(record: RequestRecorded): void {
   const span = activeSpan();
-  if (!hasUsage(record)) record.traceparent = '';
+  if (usedBy(record) === undefined) record.traceparent = '';
   else if (record.traceparent === '' && span?.isRecording()) record.traceparent = traceparentOf(span) ?? '';
 }
 

@@ -1,8 +1,9 @@
 import { narrowMode, withDiskRoom } from '@gateway/config';
+import { usedBy } from '@gateway/presentation/request-usage';
 import { cancelImmediate, epochMs, type Immediate, monotonicMs, sleep, startImmediate } from '@gateway/time';
 import type { OutboxEvents } from './outbox-events.ts';
 import { abandonedRows, batchRows, bytesIn, isDamage, OutboxFile, type OutboxSynchronous } from './outbox-file.ts';
-import { batchOf, hasUsage, keepTrace, type OutboxRow, type StoredRow } from './outbox-row.ts';
+import { batchOf, keepTrace, type OutboxRow, type StoredRow } from './outbox-row.ts';
 import { sendBatch, type UsageSink } from './send-batch.ts';
 
 export type { OutboxRow } from './outbox-row.ts';
@@ -254,7 +255,7 @@ export class Outbox implements AsyncDisposable {
       this.#due = Promise.withResolvers();
       const batch = this.#queue.values().take(batchRows).toArray();
       const canWait = monotonicMs() - sentMs < maintainMs && !this.#closing.signal.aborted;
-      if (batch.length === 0 || (canWait && batch.every(({ record }) => !hasUsage(record)))) continue;
+      if (batch.length === 0 || (canWait && batch.every(({ record }) => usedBy(record) === undefined))) continue;
       sentMs = monotonicMs();
       if (await this.#send(batch)) {
         this.#isSinkLate = false;

@@ -1,5 +1,5 @@
 import { create, toJson } from '@bufbuild/protobuf';
-import { plusSums, type StoredOutcome, summedColumns, type UsageEventsTable, type UsageSums } from '@gateway/database';
+import { keyColumns, plusSums, type StoredOutcome, summedColumns, type UsageEventsTable, type UsageSums } from '@gateway/database';
 import { outcomeOf } from '@gateway/presentation/request-usage';
 import { unpricedIn } from '@gateway/prices';
 import {
@@ -20,14 +20,7 @@ import type { Selectable } from 'kysely';
 export type LedgerEntry = Selectable<UsageEventsTable>;
 
 /** A row of the daily sums, or an increment for it. */
-export interface DailySum extends UsageSums {
-  readonly token_id: string;
-  readonly local_day: string;
-  readonly provider: string;
-  readonly model: string;
-  readonly account_id: string;
-  readonly group_id: string;
-}
+export type DailySum = UsageSums & Readonly<Record<(typeof keyColumns)[number], string>>;
 
 /** The result of storing a batch. Entries that are not listed were already in the ledger. */
 export interface RecordedBatch {
@@ -105,8 +98,8 @@ export function addUp(sums: readonly DailySum[]): readonly DailySum[] {
 }
 
 /** No text in the ledger contains NUL, so keys are unique. */
-export function keyOf({ token_id, local_day, provider, model, account_id, group_id }: DailySum): string {
-  return `${token_id}\0${local_day}\0${provider}\0${model}\0${account_id}\0${group_id}`;
+export function keyOf(sum: DailySum): string {
+  return keyColumns.map((column) => sum[column]).join('\0');
 }
 
 /** What takes a sum back. */

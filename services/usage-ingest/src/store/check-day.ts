@@ -1,6 +1,6 @@
-import { type Database, type EventDays, firstKeptDay } from '@gateway/database';
+import { type Database, type EventDays, firstKeptDay, keyColumns } from '@gateway/database';
 import { type Kysely, sql, type Transaction } from 'kysely';
-import { addUp, type DailySum, keyOf, plus } from '../recording/ledger-entry.ts';
+import { addUp, type DailySum, keyOf, negative, plus } from '../recording/ledger-entry.ts';
 import { addSums } from './usage-ledger.ts';
 
 /** The maximum number of events that one statement counts, so that none takes long. */
@@ -57,7 +57,7 @@ async function countedSums(snapshot: Transaction<Database>, localDay: string, at
  */
 function differencesOf(recorded: readonly DailySum[], counted: readonly DailySum[]) {
   const [recordedSums, countedSums] = [byKey(recorded), byKey(counted)];
-  return addUp([...counted, ...recorded.map((sum) => plus(nothingOf(sum), sum, -1))]).map((missing) => ({
+  return addUp([...counted, ...recorded.map(negative)]).map((missing) => ({
     recorded: recordedSums.get(keyOf(missing)) ?? nothingOf(missing),
     counted: countedSums.get(keyOf(missing)) ?? nothingOf(missing),
     /** What must be added to the recorded sum. */
@@ -87,12 +87,7 @@ async function sumsOfSlice(snapshot: Kysely<Database>, localDay: string, after: 
   return await snapshot
     .selectFrom('usage_events')
     .select([
-      'token_id',
-      'local_day',
-      'provider',
-      'model',
-      'account_id',
-      'group_id',
+      ...keyColumns,
       sql<number>`cast(sum(${answered}) as bigint)`.as('requests'),
       sql<number>`cast(coalesce(sum(cost_micros), 0) as bigint)`.as('cost_micros'),
       ...([...tokenColumns, 'unpriced_tokens', 'unpriced_calls'] as const).map((column) =>
@@ -106,6 +101,6 @@ async function sumsOfSlice(snapshot: Kysely<Database>, localDay: string, after: 
     .where('local_day', '=', localDay)
     .where('request_id', '>', after)
     .$if(last !== undefined, (query) => query.where('request_id', '<=', last ?? ''))
-    .groupBy(['token_id', 'local_day', 'provider', 'model', 'account_id', 'group_id'])
+    .groupBy(keyColumns)
     .execute();
 }

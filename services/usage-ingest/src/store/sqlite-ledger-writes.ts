@@ -1,5 +1,5 @@
 import type { SQLInputValue, SQLTagStore } from 'node:sqlite';
-import { type GatewayDatabase, type RequestLogTable, summedColumns, type TableByDay } from '@gateway/database';
+import { type GatewayDatabase, keyColumns, type RequestLogTable, summedColumns, type TableByDay } from '@gateway/database';
 import { writeToSqlite } from '@gateway/database/sqlite';
 import { type DailySum, dailySums, type LedgerEntry, type RecordedBatch } from '../recording/ledger-entry.ts';
 
@@ -35,7 +35,7 @@ const insertLog = insertionOf<RequestLogTable>('request_log', once);
 
 const addSum = insertionOf<DailySum>(
   'usage_daily',
-  `on conflict (token_id, local_day, provider, model, account_id, group_id)
+  `on conflict (${keyColumns.join(', ')})
    do update set ${summedColumns.map((column) => `${column} = ${column} + excluded.${column}`).join(', ')}`,
 );
 

@@ -7,6 +7,7 @@ import {
   firstKeptDay,
   type GatewayDatabase,
   isPostgres,
+  keyColumns,
   type RequestLogTable,
   type SummedColumn,
   summedColumns,
@@ -147,11 +148,7 @@ async function replaceEstimates(transaction: Transaction<Database>, ends: readon
 export async function addSums(database: Kysely<Database>, sums: readonly DailySum[]): Promise<void> {
   for (let start = 0; start < sums.length; start += sumsAtATime) {
     await insertionOf(database, 'usage_daily', sums.slice(start, start + sumsAtATime))
-      .onConflict((conflict) =>
-        conflict
-          .columns(['token_id', 'local_day', 'provider', 'model', 'account_id', 'group_id'])
-          .doUpdateSet(plusExcluded),
-      )
+      .onConflict((conflict) => conflict.columns(keyColumns).doUpdateSet(plusExcluded))
       .execute();
   }
 }

@@ -19,11 +19,11 @@ export interface SumsQuery {
   readonly first: LocalDay;
   readonly last: LocalDay;
   /** Empty means all, here and in the four fields below. */
-  readonly tokenId: string;
-  readonly tokenIds: readonly string[];
-  readonly model: string;
-  readonly accountId: string;
-  readonly groupId: string;
+  readonly tokenId?: string;
+  readonly tokenIds?: readonly string[];
+  readonly model?: string;
+  readonly accountId?: string;
+  readonly groupId?: string;
   readonly fields: readonly GroupField[];
   /** Only rows after the one with this key. Undefined: all rows. */
   readonly after?: Key | undefined;
@@ -61,13 +61,12 @@ export function requireLocalDay(field: string, text: string): void {
 }
 
 /** The rows to add up. */
-function conditionsOf({ first, last, tokenId, tokenIds, model, accountId, groupId, fields, after }: SumsQuery) {
+function conditionsOf({ first, last, tokenIds = [], fields, after, ...query }: SumsQuery) {
   const conditions = [sql`local_day >= ${first} and local_day <= ${last}`];
-  if (tokenId !== '') conditions.push(sql`token_id = ${tokenId}`);
   if (tokenIds.length > 0) conditions.push(sql`token_id in (${sql.join([...tokenIds])})`);
-  if (model !== '') conditions.push(sql`model = ${model}`);
-  if (accountId !== '') conditions.push(sql`account_id = ${accountId}`);
-  if (groupId !== '') conditions.push(sql`group_id = ${groupId}`);
+  for (const name of ['tokenId', 'model', 'accountId', 'groupId'] as const) {
+    if (query[name]) conditions.push(sql`${sql.ref(columns[name])} = ${query[name]}`);
+  }
   if (after !== undefined) conditions.push(sql`(${namesOf(fields)}) > (${sql.join([...after])})`);
   return sql.join(conditions, sql` and `);
 }

@@ -28,18 +28,8 @@ export async function reportUsage(database: GatewayDatabase, request: ReportUsag
   const keyFields = keyFieldsOf(request);
   const fields = byModel ? union(keyFields, ['provider', 'model']) : keyFields;
   const after = readPageToken(request.pageToken, fields);
-  const query = {
-    first,
-    last,
-    tokenId,
-    tokenIds,
-    model,
-    accountId,
-    groupId,
-    fields,
-    after,
-    keyLength: keyFields.length,
-  };
+  const criteria = { first, last, tokenId, tokenIds, model, accountId, groupId };
+  const query = { ...criteria, fields, after, keyLength: keyFields.length };
   const { rows, next } = await readerOf(keyFields)(database, query);
   return {
     rows: rows.map(({ key, sums }) => ({

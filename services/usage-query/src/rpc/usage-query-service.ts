@@ -1,4 +1,4 @@
-import { countedColumns, countsOf, type GatewayDatabase } from '@gateway/database';
+import { countsOf, type GatewayDatabase } from '@gateway/database';
 import { GatewayError } from '@gateway/errors';
 import type { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import type { Handlers } from '@gateway/rpc';
@@ -6,7 +6,7 @@ import { epochMs } from '@gateway/time';
 import type { LedgerProgress } from '@gateway/usage-stream';
 import { sql } from 'kysely';
 import { daysOfPeriods, usagePeriods } from '../periods/usage-periods.ts';
-import { requireLocalDay } from '../report/daily-sums.ts';
+import { requireLocalDay, sumsOfDays } from '../report/daily-sums.ts';
 import { daysOfIds, totalWithRequests } from '../totals/total-with-requests.ts';
 import { TypicalOutput } from '../totals/typical-output.ts';
 
@@ -33,18 +33,11 @@ export function usageQueryHandlers(parts: UsageQueryParts): Handlers<typeof Usag
       await progress?.untilRecorded(waitMs).catch(onLate);
       const nowMs = epochMs();
       const { first, today } = daysOfPeriods(nowMs);
-      const sums = countedColumns.map((column) => sql<number>`cast(sum(${sql.ref(column)}) as bigint)`.as(column));
-      const rows = await database
-        .selectFrom('usage_daily')
-        .select(['local_day', 'provider', 'model', ...sums])
-        .where('token_id', '=', tokenId)
-        .where('local_day', '>=', first)
-        .where('local_day', '<=', today)
-        .groupBy(['local_day', 'provider', 'model'])
-        // A repair may have reduced rows to zeros.
-        .having(({ eb, fn, or }) => or(countedColumns.map((column) => eb(fn.sum(column), '<>', 0))))
-        .execute();
-      const days = rows.map((row) => ({ ...row, localDay: row.local_day, totals: countsOf(row) }));
+      const fields = ['localDay', 'provider', 'model'] as const;
+      const rows = await sumsOfDays(database, { first, last: today, tokenId, fields });
+      const days = rows.map(({ key: [localDay = '', provider = '', model = ''], sums }) => ({
+        ...{ localDay, provider, model, totals: countsOf(sums) },
+      }));
       return usagePeriods(days, nowMs);
     },
 
