@@ -6,7 +6,7 @@ import {
 } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { batchOf, decoded, encoded, hasUsage, outboxRowOf, type StoredRow } from './outbox-row.ts';
+import { batchOf, decoded, encoded, outboxRowOf, type StoredRow } from './outbox-row.ts';
 
 const usage = fc.record({ inputTokens: fc.maxSafeNat().map((any) => any % 2 ** 40), estimated: fc.boolean() });
 const attempt = fc.record({ model: fc.string(), usage: fc.option(usage, { nil: undefined }) });
@@ -54,13 +54,6 @@ describe('a row of the outbox', () => {
       for (const bytes of [new Uint8Array(), Buffer.from('no message'), 'a text', null, 7, undefined])
         expect(decoded(kind, bytes)).toBeUndefined();
     }
-  });
-
-  it('has usage when any attempt has', () => {
-    const of = (...attempts: { usage?: { inputTokens: number } }[]) =>
-      hasUsage(create(RequestRecordedSchema, { requestId: 'r', attempts }));
-    const used = { usage: { inputTokens: 0 } };
-    expect([of(), of({}), of(used), of(used, {}), of({}, used)]).toEqual([false, false, true, true, true]);
   });
 });
 

@@ -1,4 +1,6 @@
+import type { DescMessage, DescMethodUnary, MessageInitShape } from '@bufbuild/protobuf';
 import { type ReactNode, useId, useLayoutEffect, useRef, useState } from 'react';
+import { type ChangeOptions, useChange } from '../api/change.ts';
 import type { Problem } from '../api/problem.ts';
 import { Button } from './button.tsx';
 import { CopyButton } from './copy-button.tsx';
@@ -41,39 +43,47 @@ function Dialog({ title, onClose, closable = true, children }: DialogProps) {
   );
 }
 
-interface FormDialogProps {
+interface ChangeDialogProps<I extends DescMessage, O extends DescMessage> extends ChangeOptions<O> {
   readonly title: string;
   /** The input; or the effect of the action, also on requests in progress. */
-  readonly children: ReactNode;
+  readonly children: ReactNode | ((problem: Problem | undefined) => ReactNode);
   /** The action: "Disable account", never "OK". */
   readonly submitLabel: string;
   readonly danger?: boolean;
-  readonly busy: boolean;
-  readonly problem: Problem | undefined;
+  readonly method: DescMethodUnary<I, O>;
+  readonly input: MessageInitShape<I>;
   /** As in FormProblem. */
   readonly fields?: readonly string[];
-  readonly onSubmit: () => void;
+  /** What another person changed, beside a conflict. */
+  readonly conflict?: ReactNode;
+  /** The children say what another person changed: a conflict is not shown again. */
+  readonly explainsConflict?: boolean;
   readonly onClose: () => void;
 }
 
-/** Confirms an action, or asks for its input. The caller closes it when the action is done. */
-export function FormDialog({
+/** Confirms a change, or asks for its input. It closes when the change is done, unless `onDone` is given. */
+export function ChangeDialog<I extends DescMessage, O extends DescMessage>({
   title,
   children,
   submitLabel,
   danger = false,
-  busy,
-  problem,
+  method,
+  input,
   fields,
-  onSubmit,
+  conflict,
+  explainsConflict = false,
   onClose,
-}: FormDialogProps) {
+  ...options
+}: ChangeDialogProps<I, O>) {
+  const { run, busy, problem } = useChange(method, { onDone: onClose, ...options });
+  const isConflict = problem?.kind === 'conflict';
   return (
     <Dialog title={title} onClose={onClose}>
-      <Form busy={busy} onSubmit={onSubmit}>
+      <Form busy={busy} onSubmit={() => run(input)}>
         <div className="stack">
-          {children}
-          <FormProblem problem={problem} fields={fields} />
+          {isConflict && conflict}
+          {typeof children === 'function' ? children(problem) : children}
+          <FormProblem problem={isConflict && explainsConflict ? undefined : problem} fields={fields} />
         </div>
         <div className="row dialog-actions">
           <Button onClick={onClose}>Cancel</Button>

@@ -4,9 +4,8 @@ import { TokenService } from '@gateway/proto/admin/v1/token_service_pb.js';
 import type { Group } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { useState } from 'react';
 import { navigate } from 'wouter/use-browser-location';
-import { useChange } from '../../api/change.ts';
 import type { Problem } from '../../api/problem.ts';
-import { FormDialog } from '../../ui/dialog.tsx';
+import { ChangeDialog } from '../../ui/dialog.tsx';
 import { CheckField, SelectField, TextAreaField, TextField } from '../../ui/field.tsx';
 import { fieldsOf } from '../../ui/form.tsx';
 import { ChangedMeanwhile } from '../tokens/changed-meanwhile.tsx';
@@ -37,48 +36,46 @@ interface GroupProps extends CreateGroupProps {
 
 export function CreateGroup({ currency, onClose }: CreateGroupProps) {
   const [draft, setDraft] = useState(emptyGroup);
-  const { run, busy, problem } = useChange(GroupService.method.createGroup, {
-    notice: ({ group, warnings }) => [`${group?.name} was created.`, ...warnings].join(' '),
-    onDone: ({ group }) => navigate(`/groups/${group?.groupId}`),
-  });
   return (
-    <FormDialog
+    <ChangeDialog
       title="Create group"
       submitLabel="Create group"
-      busy={busy}
-      problem={problem}
+      method={GroupService.method.createGroup}
+      input={groupOf(draft)}
       fields={groupFieldNames}
-      onSubmit={() => run(groupOf(draft))}
+      notice={({ group, warnings }) => [`${group?.name} was created.`, ...warnings].join(' ')}
+      onDone={({ group }) => navigate(`/groups/${group?.groupId}`)}
       onClose={onClose}
     >
-      <GroupFields draft={draft} onDraft={setDraft} problem={problem} currency={currency} />
-    </FormDialog>
+      {(problem) => <GroupFields draft={draft} onDraft={setDraft} problem={problem} currency={currency} />}
+    </ChangeDialog>
   );
 }
 
 export function EditGroup({ group, namedBy, currency, onClose }: GroupProps) {
   const [seen] = useState(group);
   const [draft, setDraft] = useState(() => groupDraftOf(seen));
-  const { run, busy, problem } = useChange(GroupService.method.updateGroup, {
-    alsoRefresh: [TokenService],
-    notice: ({ group: updated, warnings }) => [`${updated?.name} was updated.`, ...warnings].join(' '),
-    onDone: onClose,
-  });
   const changed = group.revision === seen.revision ? [] : groupDifferences(seen, group);
   return (
-    <FormDialog
+    <ChangeDialog
       title={`Edit ${seen.name}`}
       submitLabel={changed.length > 0 ? 'Apply my changes' : 'Save'}
-      busy={busy}
-      problem={problem?.kind === 'conflict' && changed.length > 0 ? undefined : problem}
+      method={GroupService.method.updateGroup}
+      input={{ ...groupUpdateOf(seen, draft, group), expectedRevision: group.revision }}
       fields={groupFieldNames}
-      onSubmit={() => run({ ...groupUpdateOf(seen, draft, group), expectedRevision: group.revision })}
+      explainsConflict={changed.length > 0}
+      alsoRefresh={[TokenService]}
+      notice={({ group: updated, warnings }) => [`${updated?.name} was updated.`, ...warnings].join(' ')}
       onClose={onClose}
     >
-      <GroupFields draft={draft} onDraft={setDraft} problem={problem} currency={currency} />
-      {draft.name.trim() !== seen.name && <NamedBySettings namedBy={namedBy} />}
-      <ChangedMeanwhile what="group" changes={changed} />
-    </FormDialog>
+      {(problem) => (
+        <>
+          <GroupFields draft={draft} onDraft={setDraft} problem={problem} currency={currency} />
+          {draft.name.trim() !== seen.name && <NamedBySettings namedBy={namedBy} />}
+          <ChangedMeanwhile what="group" changes={changed} />
+        </>
+      )}
+    </ChangeDialog>
   );
 }
 
@@ -150,19 +147,16 @@ function NamedBySettings({ namedBy }: Pick<GroupProps, 'namedBy'>) {
 
 export function DeleteGroup({ group, namedBy, onClose }: Omit<GroupProps, 'currency'>) {
   const { groupId, name, tokens } = group;
-  const { run, busy, problem } = useChange(GroupService.method.deleteGroup, {
-    alsoRefresh: [TokenService],
-    notice: () => `${name} was deleted.`,
-    onDone: () => navigate('/groups'),
-  });
   return (
-    <FormDialog
+    <ChangeDialog
       title={`Delete ${name}?`}
       submitLabel="Delete group"
       danger
-      busy={busy}
-      problem={problem}
-      onSubmit={() => run({ groupId })}
+      method={GroupService.method.deleteGroup}
+      input={{ groupId }}
+      alsoRefresh={[TokenService]}
+      notice={() => `${name} was deleted.`}
+      onDone={() => navigate('/groups')}
       onClose={onClose}
     >
       <p>
@@ -171,6 +165,6 @@ export function DeleteGroup({ group, namedBy, onClose }: Omit<GroupProps, 'curre
         undone.
       </p>
       <NamedBySettings namedBy={namedBy} />
-    </FormDialog>
+    </ChangeDialog>
   );
 }

@@ -2,10 +2,9 @@ import { useQuery } from '@connectrpc/connect-query';
 import { type ListMyTokensResponse, MyTokenService } from '@gateway/proto/admin/v1/my_token_service_pb.js';
 import type { Token } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { useState } from 'react';
-import { useChange } from '../../api/change.ts';
 import { Panel } from '../../frame/page.tsx';
 import { Button } from '../../ui/button.tsx';
-import { FormDialog, SecretOnce } from '../../ui/dialog.tsx';
+import { ChangeDialog, SecretOnce } from '../../ui/dialog.tsx';
 import { SelectField, TextField } from '../../ui/field.tsx';
 import { Answer, Empty } from '../../ui/state.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
@@ -113,16 +112,13 @@ interface SecretDialogProps extends DialogProps {
 
 function Issue({ maxDays, onText, onClose }: SecretDialogProps & { readonly maxDays: number }) {
   const [label, setLabel] = useState('');
-  const { run, busy, problem } = useChange(MyTokenService.method.issueMyToken, {
-    onDone: ({ tokenText }) => onText(tokenText),
-  });
   return (
-    <FormDialog
+    <ChangeDialog
       title="Issue a token"
       submitLabel="Issue token"
-      busy={busy}
-      problem={problem}
-      onSubmit={() => run({ label })}
+      method={MyTokenService.method.issueMyToken}
+      input={{ label }}
+      onDone={({ tokenText }) => onText(tokenText)}
       onClose={onClose}
     >
       <p>The token is yours: its usage counts as your usage. It expires in {maxDays} days.</p>
@@ -134,22 +130,19 @@ function Issue({ maxDays, onText, onClose }: SecretDialogProps & { readonly maxD
         value={label}
         onValue={setLabel}
       />
-    </FormDialog>
+    </ChangeDialog>
   );
 }
 
 function Rotate({ token, onText, onClose }: SecretDialogProps & { readonly token: Token }) {
   const [keep, setKeep] = useState('3600');
-  const { run, busy, problem } = useChange(MyTokenService.method.rotateMyToken, {
-    onDone: ({ tokenText }) => onText(tokenText),
-  });
   return (
-    <FormDialog
+    <ChangeDialog
       title={`Rotate ${token.label}?`}
       submitLabel="Rotate token"
-      busy={busy}
-      problem={problem}
-      onSubmit={() => run({ tokenId: token.tokenId, keepOldSeconds: Number(keep) })}
+      method={MyTokenService.method.rotateMyToken}
+      input={{ tokenId: token.tokenId, keepOldSeconds: Number(keep) }}
+      onDone={({ tokenText }) => onText(tokenText)}
       onClose={onClose}
     >
       <p>The token gets a new secret and keeps its expiry and usage.</p>
@@ -158,26 +151,22 @@ function Rotate({ token, onText, onClose }: SecretDialogProps & { readonly token
         <option value="3600">for 1 hour</option>
         <option value="86400">for 1 day</option>
       </SelectField>
-    </FormDialog>
+    </ChangeDialog>
   );
 }
 
 function Revoke({ token: { tokenId, label }, onClose }: DialogProps & { readonly token: Token }) {
-  const { run, busy, problem } = useChange(MyTokenService.method.revokeMyToken, {
-    notice: () => `${label} was revoked.`,
-    onDone: onClose,
-  });
   return (
-    <FormDialog
+    <ChangeDialog
       title={`Revoke ${label}?`}
       submitLabel="Revoke token"
       danger
-      busy={busy}
-      problem={problem}
-      onSubmit={() => run({ tokenId })}
+      method={MyTokenService.method.revokeMyToken}
+      input={{ tokenId }}
+      notice={() => `${label} was revoked.`}
       onClose={onClose}
     >
       <p>New requests with this token fail with 401. This cannot be undone. Usage history is kept.</p>
-    </FormDialog>
+    </ChangeDialog>
   );
 }

@@ -1,9 +1,8 @@
 import { type Operator, OperatorService, Role } from '@gateway/proto/admin/v1/operator_service_pb.js';
 import { useState } from 'react';
-import { useChange } from '../../api/change.ts';
 import type { Problem } from '../../api/problem.ts';
 import { roleNames } from '../../frame/role-names.ts';
-import { FormDialog, SecretOnce } from '../../ui/dialog.tsx';
+import { ChangeDialog, SecretOnce } from '../../ui/dialog.tsx';
 import { SelectField, TextField } from '../../ui/field.tsx';
 import { Time } from '../../ui/time.tsx';
 
@@ -17,9 +16,6 @@ export function CreateOperator({ onClose }: Pick<OperatorProps, 'onClose'>) {
   const [name, setName] = useState('');
   const [role, setRole] = useState(String(Role.VIEWER));
   const [made, setMade] = useState<{ readonly name: string; readonly token: string }>();
-  const { run, busy, problem } = useChange(OperatorService.method.createOperator, {
-    onDone: ({ operator, token }) => setMade({ name: operator?.name ?? name, token }),
-  });
   if (made !== undefined) {
     return (
       <SecretOnce title={`Token for ${made.name}`} secret={made.token} what="token" onClose={onClose}>
@@ -28,84 +24,77 @@ export function CreateOperator({ onClose }: Pick<OperatorProps, 'onClose'>) {
     );
   }
   return (
-    <FormDialog
+    <ChangeDialog
       title="New operator"
       submitLabel="Create operator"
-      busy={busy}
-      problem={problem}
+      method={OperatorService.method.createOperator}
+      input={{ name: name.trim(), role: Number(role) }}
       fields={['name', 'role']}
-      onSubmit={() => run({ name: name.trim(), role: Number(role) })}
+      onDone={({ operator, token }) => setMade({ name: operator?.name ?? name, token })}
       onClose={onClose}
     >
-      <TextField
-        label="Name"
-        hint="Shown in the audit log. 1 to 100 characters."
-        value={name}
-        onValue={setName}
-        problem={problem?.fields.name}
-        autoComplete="off"
-        required
-        maxLength={100}
-      />
-      <RoleField role={role} onRole={setRole} problem={problem} />
-    </FormDialog>
+      {(problem) => (
+        <>
+          <TextField
+            label="Name"
+            hint="Shown in the audit log. 1 to 100 characters."
+            value={name}
+            onValue={setName}
+            problem={problem?.fields.name}
+            autoComplete="off"
+            required
+            maxLength={100}
+          />
+          <RoleField role={role} onRole={setRole} problem={problem} />
+        </>
+      )}
+    </ChangeDialog>
   );
 }
 
 export function EditOperator({ operator, onClose }: OperatorProps) {
   const [role, setRole] = useState(String(operator.role));
-  const update = useChange(OperatorService.method.updateOperator, {
-    notice: () => `${operator.name} now has the role ${roleNames[Number(role) as Role]}.`,
-    onDone: onClose,
-  });
   return (
-    <FormDialog
+    <ChangeDialog
       title={`Change the role of ${operator.name}`}
       submitLabel="Change role"
-      busy={update.busy}
-      problem={update.problem}
-      onSubmit={() =>
-        update.run({ operatorId: operator.operatorId, role: Number(role), expectedRevision: operator.revision })
-      }
+      method={OperatorService.method.updateOperator}
+      input={{ operatorId: operator.operatorId, role: Number(role), expectedRevision: operator.revision }}
+      conflict={<CurrentState operator={operator} />}
+      notice={() => `${operator.name} now has the role ${roleNames[Number(role) as Role]}.`}
       onClose={onClose}
     >
-      <Conflict problem={update.problem} operator={operator} />
-      <RoleField role={role} onRole={setRole} problem={update.problem} />
-    </FormDialog>
+      {(problem) => <RoleField role={role} onRole={setRole} problem={problem} />}
+    </ChangeDialog>
   );
 }
 
 export function DisableOperator({ operator, onClose }: OperatorProps) {
   const [disabling] = useState(operator.disabledAtMs === undefined);
   const { operatorId, name, revision } = operator;
-  const update = useChange(OperatorService.method.updateOperator, {
-    notice: () => (disabling ? `${name} is disabled.` : `${name} is enabled.`),
-    onDone: onClose,
-  });
   return (
-    <FormDialog
+    <ChangeDialog
       title={disabling ? `Disable ${name}?` : `Enable ${name}?`}
       submitLabel={disabling ? 'Disable operator' : 'Enable operator'}
       danger={disabling}
-      busy={update.busy}
-      problem={update.problem}
-      onSubmit={() => update.run({ operatorId, disabled: disabling, expectedRevision: revision })}
+      method={OperatorService.method.updateOperator}
+      input={{ operatorId, disabled: disabling, expectedRevision: revision }}
+      conflict={<CurrentState operator={operator} />}
+      notice={() => (disabling ? `${name} is disabled.` : `${name} is enabled.`)}
       onClose={onClose}
     >
-      <Conflict problem={update.problem} operator={operator} />
       <p>
         {disabling
           ? 'All sessions end immediately, and the token stops working until the operator is enabled again.'
           : 'The operator can sign in again with the same token and role.'}
       </p>
-    </FormDialog>
+    </ChangeDialog>
   );
 }
 
 export function RotateToken({ operator, isSelf, onClose }: OperatorProps & { readonly isSelf: boolean }) {
   const { operatorId, name, revision } = operator;
   const [token, setToken] = useState<string>();
-  const rotate = useChange(OperatorService.method.rotateOperatorToken, { onDone: (answer) => setToken(answer.token) });
   if (token !== undefined) {
     return (
       <SecretOnce title={`New token for ${name}`} secret={token} what="token" onClose={onClose}>
@@ -114,18 +103,18 @@ export function RotateToken({ operator, isSelf, onClose }: OperatorProps & { rea
     );
   }
   return (
-    <FormDialog
+    <ChangeDialog
       title={`Rotate the token of ${name}?`}
       submitLabel="Rotate token"
       danger
-      busy={rotate.busy}
-      problem={rotate.problem}
-      onSubmit={() => rotate.run({ operatorId, expectedRevision: revision })}
+      method={OperatorService.method.rotateOperatorToken}
+      input={{ operatorId, expectedRevision: revision }}
+      conflict={<CurrentState operator={operator} />}
+      onDone={(answer) => setToken(answer.token)}
       onClose={onClose}
     >
-      <Conflict problem={rotate.problem} operator={operator} />
       <p>The old token stops working immediately, and all sessions of {name} end.</p>
-    </FormDialog>
+    </ChangeDialog>
   );
 }
 
@@ -146,9 +135,7 @@ function RoleField({ role, onRole, problem }: RoleFieldProps) {
 }
 
 /** The changes by another person: the current state of the operator. */
-function Conflict({ problem, operator }: { readonly problem: Problem | undefined; readonly operator: Operator }) {
-  if (problem?.kind !== 'conflict') return null;
-  const { name, role, disabledAtMs } = operator;
+function CurrentState({ operator: { name, role, disabledAtMs } }: Pick<OperatorProps, 'operator'>) {
   return (
     <p>
       {name} now has the role {roleNames[role]} and{' '}

@@ -2,8 +2,7 @@ import { formatCountOf } from '@gateway/presentation';
 import { PersonService } from '@gateway/proto/admin/v1/person_service_pb.js';
 import type { Person } from '@gateway/proto/identity/v1/person_service_pb.js';
 import { useState } from 'react';
-import { useChange } from '../../api/change.ts';
-import { FormDialog } from '../../ui/dialog.tsx';
+import { ChangeDialog } from '../../ui/dialog.tsx';
 
 interface PersonProps {
   readonly person: Person;
@@ -12,42 +11,34 @@ interface PersonProps {
 
 export function EndSessions({ person: { personId, email, name, sessions }, onClose }: PersonProps) {
   const named = email || name || personId;
-  const end = useChange(PersonService.method.endSessions, {
-    notice: ({ sessions: ended }) => `${formatCountOf(ended.length, 'session')} of ${named} ended.`,
-    onDone: onClose,
-  });
   return (
-    <FormDialog
+    <ChangeDialog
       title={`End the sessions of ${named}?`}
       submitLabel="End sessions"
       danger
-      busy={end.busy}
-      problem={end.problem}
-      onSubmit={() => end.run({ personId })}
+      method={PersonService.method.endSessions}
+      input={{ personId }}
+      notice={({ sessions: ended }) => `${formatCountOf(ended.length, 'session')} of ${named} ended.`}
       onClose={onClose}
     >
       <p>
         The tokens of {formatCountOf(sessions.length, 'session')} stop working immediately. {named} can sign in again.
       </p>
-    </FormDialog>
+    </ChangeDialog>
   );
 }
 
 export function DisablePerson({ person: { personId, email, name, disabledAtMs }, onClose }: PersonProps) {
   const named = email || name || personId;
   const [disabling] = useState(disabledAtMs === undefined);
-  const change = useChange(PersonService.method.setPersonDisabled, {
-    notice: () => (disabling ? `${named} is disabled.` : `${named} is enabled.`),
-    onDone: onClose,
-  });
   return (
-    <FormDialog
+    <ChangeDialog
       title={disabling ? `Disable ${named}?` : `Enable ${named}?`}
       submitLabel={disabling ? 'Disable person' : 'Enable person'}
       danger={disabling}
-      busy={change.busy}
-      problem={change.problem}
-      onSubmit={() => change.run({ personId, disabled: disabling })}
+      method={PersonService.method.setPersonDisabled}
+      input={{ personId, disabled: disabling }}
+      notice={() => (disabling ? `${named} is disabled.` : `${named} is enabled.`)}
       onClose={onClose}
     >
       <p>
@@ -55,6 +46,6 @@ export function DisablePerson({ person: { personId, email, name, disabledAtMs },
           ? 'All sessions and tokens of this person stop working immediately, and new sign-ins are refused.'
           : 'This person can sign in again. Ended sessions stay ended.'}
       </p>
-    </FormDialog>
+    </ChangeDialog>
   );
 }

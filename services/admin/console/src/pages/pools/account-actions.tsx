@@ -2,9 +2,8 @@ import { AccountService } from '@gateway/proto/admin/v1/account_service_pb.js';
 import { PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
 import { type Account, AccountUse } from '@gateway/proto/pool/v1/account_pb.js';
 import { useState } from 'react';
-import { useChange } from '../../api/change.ts';
 import { Button } from '../../ui/button.tsx';
-import { FormDialog } from '../../ui/dialog.tsx';
+import { ChangeDialog } from '../../ui/dialog.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { ProblemNote } from '../../ui/state.tsx';
 import { wordsOf } from '../tokens/terms-draft.ts';
@@ -96,25 +95,18 @@ interface ConfirmUseProps extends AccountProps {
 }
 
 function ConfirmUse({ account, use, seen, onClose }: ConfirmUseProps) {
-  const [expected, setExpected] = useState(seen);
   const { id, inFlight } = account;
-  const { run, busy, problem } = useChange(AccountService.method.setAccountState, {
-    alsoRefresh: [PoolService],
-    notice: () => `${id} is now ${useWords[use]}.`,
-    onDone: onClose,
-  });
-  const changed = !busy && account.use !== expected;
+  const changed = account.use !== seen && account.use !== use;
   return (
-    <FormDialog
+    <ChangeDialog
       title={`${verbs[use]} ${id}?`}
       submitLabel={changed ? `${verbs[use]} anyway` : `${verbs[use]} account`}
       danger={use === AccountUse.DISABLED}
-      busy={busy}
-      problem={changed ? undefined : problem}
-      onSubmit={() => {
-        setExpected(account.use);
-        run({ accountId: id, use, expectedUse: account.use });
-      }}
+      method={AccountService.method.setAccountState}
+      input={{ accountId: id, use, expectedUse: account.use }}
+      explainsConflict={changed}
+      alsoRefresh={[PoolService]}
+      notice={() => `${id} is now ${useWords[use]}.`}
       onClose={onClose}
     >
       <p>{consequences[use]}</p>
@@ -139,7 +131,7 @@ function ConfirmUse({ account, use, seen, onClose }: ConfirmUseProps) {
       {changed && (
         <ProblemNote>Another operator changed this account meanwhile: it is now {useWords[account.use]}.</ProblemNote>
       )}
-    </FormDialog>
+    </ChangeDialog>
   );
 }
 
@@ -157,75 +149,69 @@ function ReplaceCredential({ account: { id, credentialKind }, onClose }: Account
     ...emptyCredential,
     kind: usualCredentialKind({ credentialKind }),
   });
-  const { run, busy, problem } = useChange(AccountService.method.replaceCredential, {
-    alsoRefresh: [PoolService],
-    notice: () => `Credential of ${id} replaced.`,
-    onDone: onClose,
-  });
   return (
-    <FormDialog
+    <ChangeDialog
       title={`Replace credential of ${id}`}
       submitLabel="Replace credential"
-      busy={busy}
-      problem={problem}
+      method={AccountService.method.replaceCredential}
+      input={{ accountId: id, credential: credentialOf(draft) }}
       fields={credentialFieldNames}
-      onSubmit={() => run({ accountId: id, credential: credentialOf(draft) })}
+      alsoRefresh={[PoolService]}
+      notice={() => `Credential of ${id} replaced.`}
       onClose={onClose}
     >
-      <p>The gateway deletes the old credential and clears the errors that it caused.</p>
-      <CredentialFields draft={draft} onDraft={setDraft} problem={problem} />
-    </FormDialog>
+      {(problem) => (
+        <>
+          <p>The gateway deletes the old credential and clears the errors that it caused.</p>
+          <CredentialFields draft={draft} onDraft={setDraft} problem={problem} />
+        </>
+      )}
+    </ChangeDialog>
   );
 }
 
 /** Replaces the labels of an account of the database. */
 function SetLabels({ account: { id, labels }, onClose }: AccountProps) {
   const [text, setText] = useState(labels.join(' '));
-  const { run, busy, problem } = useChange(AccountService.method.setAccountLabels, {
-    alsoRefresh: [PoolService],
-    notice: () => `Labels of ${id} changed.`,
-    onDone: onClose,
-  });
   return (
-    <FormDialog
+    <ChangeDialog
       title={`Labels of ${id}`}
       submitLabel="Save labels"
-      busy={busy}
-      problem={problem}
+      method={AccountService.method.setAccountLabels}
+      input={{ accountId: id, labels: wordsOf(text) }}
       fields={['labels']}
-      onSubmit={() => run({ accountId: id, labels: wordsOf(text) })}
+      alsoRefresh={[PoolService]}
+      notice={() => `Labels of ${id} changed.`}
       onClose={onClose}
     >
-      <TextField
-        label="Labels"
-        hint="Separated by spaces. Groups and tokens can be restricted to accounts with certain labels."
-        autoComplete="off"
-        value={text}
-        onValue={setText}
-        problem={problem?.fields.labels}
-      />
-    </FormDialog>
+      {(problem) => (
+        <TextField
+          label="Labels"
+          hint="Separated by spaces. Groups and tokens can be restricted to accounts with certain labels."
+          autoComplete="off"
+          value={text}
+          onValue={setText}
+          problem={problem?.fields.labels}
+        />
+      )}
+    </ChangeDialog>
   );
 }
 
 function ConfirmRemove({ account: { id, inFlight }, onClose }: AccountProps) {
-  const { run, busy, problem } = useChange(AccountService.method.removeAccount, {
-    alsoRefresh: [PoolService],
-    notice: () => `${id} was removed.`,
-    onDone: onClose,
-  });
   return (
-    <FormDialog
+    <ChangeDialog
       title={`Remove ${id}?`}
       submitLabel="Remove account"
       danger
-      busy={busy}
-      problem={problem}
-      onSubmit={() => run({ accountId: id })}
+      method={AccountService.method.removeAccount}
+      input={{ accountId: id }}
+      alsoRefresh={[PoolService]}
+      notice={() => `${id} was removed.`}
       onClose={onClose}
     >
       <p>The gateway deletes the account and its credential. This cannot be undone. Its usage stays in the ledger.</p>
       {inFlight > 0 && <p>Requests in flight: {inFlight}. They are not interrupted.</p>}
-    </FormDialog>
+    </ChangeDialog>
   );
 }

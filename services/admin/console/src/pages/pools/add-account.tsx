@@ -1,8 +1,7 @@
 import { AccountService } from '@gateway/proto/admin/v1/account_service_pb.js';
 import { type PoolOverview, PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
 import { useState } from 'react';
-import { useChange } from '../../api/change.ts';
-import { FormDialog } from '../../ui/dialog.tsx';
+import { ChangeDialog } from '../../ui/dialog.tsx';
 import { SelectField, TextField } from '../../ui/field.tsx';
 import { fieldsOf } from '../../ui/form.tsx';
 import { wordsOf } from '../tokens/terms-draft.ts';
@@ -23,51 +22,59 @@ interface AddAccountProps {
   readonly onClose: () => void;
 }
 
+const emptyAccount = { pool: '', name: '', models: '', labels: '', maxConcurrency: '' };
+
 /** Adds an account to the database. */
 export function AddAccount({ overview: { pools }, pool, onAdded, onClose }: AddAccountProps) {
   const names = pools.map((status) => status.pool?.name ?? '');
-  const [draft, setDraft] = useState({
-    ...{ pool: pool || (names[0] ?? ''), name: '' },
-    ...{ models: '', labels: '', maxConcurrency: '' },
-  });
+  const [draft, setDraft] = useState({ ...emptyAccount, pool: pool || (names[0] ?? '') });
   const kindIn = (name: string) =>
     usualCredentialKind({ format: pools.find((status) => status.pool?.name === name)?.pool?.format });
   const [credential, setCredential] = useState<CredentialDraft>({ ...emptyCredential, kind: kindIn(draft.pool) });
-  const { run, busy, problem } = useChange(AccountService.method.addAccount, {
-    alsoRefresh: [PoolService],
-    notice: ({ account }) => `${account?.id} was added.`,
-    onDone: ({ account }) => {
-      onClose();
-      if (account !== undefined) onAdded(account.id);
-    },
-  });
-  const field = fieldsOf(draft, setDraft, problem);
   /** Another pool may expect another kind, unless the operator chose one. */
   const choosePool = (name: string) => {
     setDraft({ ...draft, pool: name });
     if (credential.kind === kindIn(draft.pool)) setCredential({ ...credential, kind: kindIn(name) });
   };
-  const submit = () => {
-    const { models, labels, maxConcurrency, ...rest } = draft;
-    const account = {
-      ...rest,
-      models: wordsOf(models),
-      labels: wordsOf(labels),
-      maxConcurrency: Number(maxConcurrency || 0),
-    };
-    run({ account, credential: credentialOf(credential) });
-  };
+  const { models, labels, maxConcurrency, ...rest } = draft;
+  const lists = { models: wordsOf(models), labels: wordsOf(labels) };
+  const account = { ...rest, ...lists, maxConcurrency: Number(maxConcurrency || 0) };
   return (
-    <FormDialog
+    <ChangeDialog
       title="Add account"
       submitLabel="Add account"
-      busy={busy}
-      problem={problem}
+      method={AccountService.method.addAccount}
+      input={{ account, credential: credentialOf(credential) }}
       fields={[...Object.keys(draft).map((name) => `account.${name}`), ...credentialFieldNames]}
-      onSubmit={submit}
+      alsoRefresh={[PoolService]}
+      notice={(answer) => `${answer.account?.id} was added.`}
+      onDone={(answer) => {
+        onClose();
+        if (answer.account !== undefined) onAdded(answer.account.id);
+      }}
       onClose={onClose}
     >
-      <SelectField label="Pool" {...field('pool', 'account.pool')} onValue={choosePool}>
+      {(problem) => (
+        <>
+          <AccountFields names={names} field={fieldsOf(draft, setDraft, problem)} onPool={choosePool} />
+          <CredentialFields draft={credential} onDraft={setCredential} problem={problem} />
+        </>
+      )}
+    </ChangeDialog>
+  );
+}
+
+interface AccountFieldsProps {
+  /** Of the pools. */
+  readonly names: readonly string[];
+  readonly field: ReturnType<typeof fieldsOf<typeof emptyAccount>>;
+  readonly onPool: (name: string) => void;
+}
+
+function AccountFields({ names, field, onPool }: AccountFieldsProps) {
+  return (
+    <>
+      <SelectField label="Pool" {...field('pool', 'account.pool')} onValue={onPool}>
         {names.map((name) => (
           <option key={name}>{name}</option>
         ))}
@@ -98,7 +105,6 @@ export function AddAccount({ overview: { pools }, pool, onAdded, onClose }: AddA
         max={4294967295}
         {...field('maxConcurrency', 'account.maxConcurrency')}
       />
-      <CredentialFields draft={credential} onDraft={setCredential} problem={problem} />
-    </FormDialog>
+    </>
   );
 }
