@@ -5,7 +5,6 @@ export { eventDaysOf } from './event-days/event-days-of.ts';
 export { migrate, pendingMigrations } from './migrate.ts';
 export type * from './schema.ts';
 export {
-  countsOf,
   keyColumns,
   plusSums,
   type SummedColumn,

@@ -30,20 +30,13 @@ export function plusSums(sums: UsageSums, others: UsageSums, sign: 1 | -1 = 1): 
   return Object.fromEntries(added) as Record<SummedColumn, number>;
 }
 
-/** The counts that every report shows, in the form of a message. */
-export function countsOf(row: UsageSums) {
+/** The sums of a row in the form of a message. */
+export function totalsOf(row: UsageSums) {
   return {
     requests: row.requests,
     inputTokens: row.input_tokens,
     cachedTokens: row.cached_tokens,
     outputTokens: row.output_tokens,
-  };
-}
-
-/** All sums of a row in the form of a message. */
-export function totalsOf(row: UsageSums) {
-  return {
-    ...countsOf(row),
     cacheWrite5mTokens: row.cache_write_5m_tokens,
     cacheWrite1hTokens: row.cache_write_1h_tokens,
     costMicros: row.cost_micros,

@@ -14,12 +14,12 @@ export type PricedRow = UsagePage['rows'][number] & Pick<UsagePage, 'currency'>;
 
 /** The same for every grouping and caller. Keys that a grouping does not separate are empty. */
 export const usageColumns: Columns<PricedRow> = {
-  day: ({ usage }) => usage.localDay ?? '',
-  token_id: ({ usage }) => usage.tokenId ?? '',
+  day: ({ usage }) => usage.localDay,
+  token_id: ({ usage }) => usage.tokenId,
   token_label: ({ tokenLabel }) => tokenLabel,
-  provider: ({ usage }) => usage.provider ?? '',
-  model: ({ usage }) => usage.model ?? '',
-  account_id: ({ usage }) => usage.accountId ?? '',
+  provider: ({ usage }) => usage.provider,
+  model: ({ usage }) => usage.model,
+  account_id: ({ usage }) => usage.accountId,
   requests: ({ usage }) => usage.totals.requests,
   input_tokens: ({ usage }) => usage.totals.inputTokens,
   cached_tokens: ({ usage }) => usage.totals.cachedTokens,
@@ -31,7 +31,7 @@ export const usageColumns: Columns<PricedRow> = {
   cache_write_5m_tokens: ({ usage }) => usage.totals.cacheWrite5mTokens,
   cache_write_1h_tokens: ({ usage }) => usage.totals.cacheWrite1hTokens,
   cost_computed_afterwards: ({ cost }) => (cost === undefined ? '' : decimal(cost.computedAfterwardsMicros)),
-  group_id: ({ usage }) => usage.groupId ?? '',
+  group_id: ({ usage }) => usage.groupId,
   group_name: ({ groupName }) => groupName ?? '',
   unpriced_calls: ({ cost }) => cost?.unpricedCalls ?? '',
 };

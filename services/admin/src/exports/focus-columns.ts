@@ -9,8 +9,8 @@ import { type Columns, decimal, type PricedRow } from './export-columns.ts';
  */
 export const focusColumns: Columns<PricedRow> = {
   BilledCost: costOf,
-  BillingAccountId: ({ usage }) => usage.accountId || (usage.provider ?? ''),
-  BillingAccountName: ({ usage }) => usage.accountId ?? '',
+  BillingAccountId: ({ usage }) => usage.accountId || usage.provider,
+  BillingAccountName: ({ usage }) => usage.accountId,
   BillingCurrency: ({ currency }) => currency,
   BillingPeriodEnd: ({ usage }) => instant(startOfLocalDayMs(monthOf(usage.localDay).add({ months: 1 }).toString())),
   BillingPeriodStart: ({ usage }) => instant(startOfLocalDayMs(monthOf(usage.localDay).toString())),
@@ -18,20 +18,20 @@ export const focusColumns: Columns<PricedRow> = {
   ChargeClass: () => '',
   ChargeDescription: ({ usage }) => `Tokens of ${usage.model || 'an unknown model'}`,
   ChargeFrequency: () => 'Usage-Based',
-  ChargePeriodEnd: ({ usage }) => instant(endOfLocalDayMs(usage.localDay ?? '')),
-  ChargePeriodStart: ({ usage }) => instant(startOfLocalDayMs(usage.localDay ?? '')),
+  ChargePeriodEnd: ({ usage }) => instant(endOfLocalDayMs(usage.localDay)),
+  ChargePeriodStart: ({ usage }) => instant(startOfLocalDayMs(usage.localDay)),
   ContractedCost: costOf,
   EffectiveCost: costOf,
-  InvoiceIssuerName: ({ usage }) => usage.provider ?? '',
+  InvoiceIssuerName: ({ usage }) => usage.provider,
   ListCost: costOf,
   PricingQuantity: ({ usage: { totals } }) => totals.inputTokens + totals.outputTokens,
   PricingUnit: () => 'Tokens',
-  ProviderName: ({ usage }) => usage.provider ?? '',
-  PublisherName: ({ usage }) => usage.provider ?? '',
+  ProviderName: ({ usage }) => usage.provider,
+  PublisherName: ({ usage }) => usage.provider,
   ServiceCategory: () => 'AI and Machine Learning',
-  ServiceName: ({ usage }) => usage.model ?? '',
+  ServiceName: ({ usage }) => usage.model,
   ServiceSubcategory: () => 'Generative AI',
-  SubAccountId: ({ usage }) => usage.tokenId ?? '',
+  SubAccountId: ({ usage }) => usage.tokenId,
   SubAccountName: ({ tokenLabel }) => tokenLabel,
   SubAccountType: () => 'Token',
   x_Requests: ({ usage }) => usage.totals.requests,
@@ -47,7 +47,7 @@ export const focusColumns: Columns<PricedRow> = {
 
 /** Only what a provider answered is a charge. */
 export function isCharge({ usage: { provider, model } }: PricedRow): boolean {
-  return (provider ?? '') !== '' && (model ?? '') !== '';
+  return provider !== '' && model !== '';
 }
 
 function costOf({ cost }: PricedRow): string {
@@ -55,7 +55,7 @@ function costOf({ cost }: PricedRow): string {
 }
 
 /** The first day of a month: bills are by the month. */
-function monthOf(localDay = ''): Temporal.PlainDate {
+function monthOf(localDay: string): Temporal.PlainDate {
   return Temporal.PlainDate.from(localDay).with({ day: 1 });
 }
 

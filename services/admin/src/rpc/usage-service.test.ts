@@ -42,6 +42,7 @@ const totals = (inputTokens: number) => ({
   cacheWrite1hTokens: 0,
   outputTokens: 0,
 });
+const noKey = { localDay: '', tokenId: '', provider: '', model: '', accountId: '', groupId: '' };
 const file = {
   currency: 'EUR',
   prices: [{ model: 'gpt-*', inputMicros: 2_000_000, cachedInputMicros: 0, outputMicros: 0 }],
@@ -100,12 +101,12 @@ describe('a report of usage', () => {
     expect(await world.report(query)).toEqual({
       rows: [
         {
-          usage: { tokenId: 'a', totals: { ...totals(1_000_005), requests: 2 } },
+          usage: { ...noKey, tokenId: 'a', totals: { ...totals(1_000_005), requests: 2 } },
           cost: { micros: 2_000_000, unpricedTokens: 5, unpricedCalls: 0, computedAfterwardsMicros: 2_000_000 },
           tokenLabel: 'ci',
         },
         {
-          usage: { tokenId: 'b', totals: totals(250_000) },
+          usage: { ...noKey, tokenId: 'b', totals: totals(250_000) },
           cost: { micros: 500_000, unpricedTokens: 0, unpricedCalls: 0, computedAfterwardsMicros: 500_000 },
           tokenLabel: '',
         },
@@ -165,7 +166,7 @@ describe('a report of usage', () => {
     );
     const world = await setUp({ report, file: {} });
     const { rows, currency } = await world.report({ grouping: UsageGrouping.ACCOUNT, compare: true });
-    expect(rows).toEqual([{ usage: { accountId: 'p/a', totals: totals(1) }, cost: undefined, tokenLabel: '' }]);
+    expect(rows).toEqual([{ usage: { ...noKey, accountId: 'p/a', totals: totals(1) }, cost: undefined, tokenLabel: '' }]);
     expect(currency).toBe('');
   });
 

@@ -40,21 +40,20 @@ export async function usagePage(parts: ReportParts, query: ReportQuery, signal: 
     peers.usageReport.reportUsage({ ...request, byModel: true }, peerCall(signal)),
     readPrices(peers, signal),
   ]);
-  const fields = fieldsOf(query);
-  const keyOf = keyBy(fields);
+  const keyOf = keyBy(query);
   const groups = Map.groupBy(uses, (use) => JSON.stringify(keyOf(use)));
   const before = compare ? await groupsBefore(peers, query, uses, signal) : undefined;
-  const tokenIds = uses.map((use) => keyOf(use).tokenId ?? '');
+  const tokenIds = uses.map(({ tokenId }) => tokenId);
   const labels = await names.labelsOf(tokenIds, signal);
-  const groupNames = fields.includes('groupId') ? await groupNamesOf(peers, signal) : undefined;
+  const groupNames = isBy(query, UsageGrouping.GROUP) ? await groupNamesOf(peers, signal) : undefined;
   const rows = [...groups].map(([text, group]) => {
     const key: UsageKey = JSON.parse(text);
     const earlier = before?.get(text);
     return {
       usage: { ...key, totals: totalOf(group) },
       cost: costOf(group, prices),
-      tokenLabel: labels.get(key.tokenId ?? '') ?? '',
-      ...(groupNames && { groupName: groupNames.get(key.groupId ?? '') ?? '' }),
+      tokenLabel: labels.get(key.tokenId) ?? '',
+      ...(groupNames && { groupName: groupNames.get(key.groupId) ?? '' }),
       ...(earlier && { before: totalOf(earlier), costBefore: costOf(earlier, prices) }),
     };
   });
@@ -70,7 +69,7 @@ async function groupsBefore(
 ): Promise<ReadonlyMap<string, readonly UsageReportRow[]>> {
   const { firstDay, lastDay, compare: _, pageToken: __, ...rest } = asked;
   const length = Temporal.PlainDate.from(firstDay).until(lastDay).days + 1;
-  const keyOf = keyBy(fieldsOf(asked));
+  const keyOf = keyBy(asked);
   // A page of days needs only those days.
   const [first, last] = [uses[0]?.localDay || firstDay, uses.at(-1)?.localDay || lastDay];
   const period = { firstDay: addLocalDays(first, -length), lastDay: addLocalDays(last, -length) };
@@ -79,7 +78,7 @@ async function groupsBefore(
   const earlier = (await Array.fromAsync(pages)).flatMap(({ rows }) => rows);
   return Map.groupBy(earlier, (use) => {
     const { localDay, ...key } = keyOf(use);
-    return JSON.stringify(localDay === undefined ? key : { localDay: addLocalDays(localDay, length), ...key });
+    return JSON.stringify({ localDay: localDay === '' ? '' : addLocalDays(localDay, length), ...key });
   });
 }
 
@@ -147,27 +146,20 @@ function checkDays({ firstDay, lastDay }: ReportQuery): void {
 
 const maxDays = 3_660;
 
-/** The key of a row: the fields that it is grouped by. */
-type UsageKey = Partial<Pick<UsageReportRow, 'localDay' | 'tokenId' | 'provider' | 'model' | 'accountId' | 'groupId'>>;
+/** The key of a row: the fields that it is grouped by; the others are empty. */
+type UsageKey = Pick<UsageReportRow, 'localDay' | 'tokenId' | 'provider' | 'model' | 'accountId' | 'groupId'>;
 
-/** The fields of a key. The usage service refuses other groupings. */
-const keys: Readonly<Record<number, readonly (keyof UsageKey)[]>> = {
-  [UsageGrouping.UNSPECIFIED]: ['localDay'],
-  [UsageGrouping.DAY]: ['localDay'],
-  [UsageGrouping.TOKEN]: ['tokenId'],
-  [UsageGrouping.MODEL]: ['provider', 'model'],
-  [UsageGrouping.ACCOUNT]: ['accountId'],
-  [UsageGrouping.GROUP]: ['groupId'],
-  [UsageGrouping.ALL]: ['localDay', 'tokenId', 'provider', 'model', 'accountId'],
-};
-
-function fieldsOf({ grouping, thenBy = UsageGrouping.UNSPECIFIED }: ReportQuery): readonly (keyof UsageKey)[] {
-  const more = thenBy === UsageGrouping.UNSPECIFIED ? [] : (keys[thenBy] ?? []);
-  return [...new Set([...(keys[grouping] ?? []), ...more])];
+/** Every row is of one model, so that it can be priced. */
+function keyBy(query: ReportQuery): (use: UsageReportRow) => UsageKey {
+  const isByModel = isBy(query, UsageGrouping.MODEL) || isBy(query, UsageGrouping.ALL);
+  return ({ localDay, tokenId, provider, model, accountId, groupId }) => {
+    const ofModel = isByModel ? { provider, model } : { provider: '', model: '' };
+    return { localDay, tokenId, ...ofModel, accountId, groupId };
+  };
 }
 
-function keyBy(fields: readonly (keyof UsageKey)[]): (use: UsageReportRow) => UsageKey {
-  return (use) => Object.fromEntries(fields.map((field) => [field, use[field]]));
+function isBy({ grouping, thenBy }: ReportQuery, wanted: UsageGrouping): boolean {
+  return grouping === wanted || thenBy === wanted;
 }
 
 export function totalOf(uses: readonly { readonly totals?: Readonly<typeof nothing> | undefined }[]) {

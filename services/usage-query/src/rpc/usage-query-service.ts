@@ -1,4 +1,4 @@
-import { countsOf, type GatewayDatabase } from '@gateway/database';
+import { type GatewayDatabase, totalsOf } from '@gateway/database';
 import { GatewayError } from '@gateway/errors';
 import type { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import type { Handlers } from '@gateway/rpc';
@@ -36,7 +36,7 @@ export function usageQueryHandlers(parts: UsageQueryParts): Handlers<typeof Usag
       const fields = ['localDay', 'provider', 'model'] as const;
       const rows = await sumsOfDays(database, { first, last: today, tokenId, fields });
       const days = rows.map(({ key: [localDay = '', provider = '', model = ''], sums }) => ({
-        ...{ localDay, provider, model, totals: countsOf(sums) },
+        ...{ localDay, provider, model, totals: totalsOf(sums) },
       }));
       return usagePeriods(days, nowMs);
     },
