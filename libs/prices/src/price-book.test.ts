@@ -131,20 +131,6 @@ describe('a model', () => {
     expect([book.hasPrice('b', day), new PriceBook().hasPrice('a', day)]).toEqual([false, false]);
     expect(book.withoutPrice(['c', 'a', 'b', 'c'], '2026-12-01')).toEqual(['c', 'b']);
   });
-
-  it('is the dearest of its pool by what these tokens cost there', () => {
-    const book = bookOf(
-      { model: 'writer', inputMicros: euro, outputMicros: 9 * euro },
-      { model: 'reader', inputMicros: 5 * euro, outputMicros: euro },
-    );
-    const models = ['unpriced', 'writer', 'reader'];
-    expect(book.dearestOf(models, input(million), day)).toEqual({ model: 'reader', micros: 5 * euro });
-    expect(book.dearestOf(models, tokens({ outputTokens: million }), day)).toEqual({
-      model: 'writer',
-      micros: 9 * euro,
-    });
-    expect(book.dearestOf(['unpriced'], input(million), day)).toBeUndefined();
-  });
 });
 
 describe('the cost of parts', () => {

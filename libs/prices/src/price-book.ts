@@ -18,11 +18,6 @@ export interface UseCost {
   readonly unpricedTokens: number;
 }
 
-interface ModelCost {
-  readonly model: string;
-  readonly micros: number;
-}
-
 /** A list of prices; those of an older release have none for special ways of serving. */
 export type GivenPrices = Pick<PriceList, 'currency' | 'prices'> & Partial<Pick<PriceList, 'specialPrices'>>;
 
@@ -75,20 +70,6 @@ export class PriceBook {
   costOf(model: string, tokens: PricedTokens, localDay: string): number | undefined {
     const price = this.#priceOf(model, localDay);
     return price && rounded(exactCost(price, tokens));
-  }
-
-  /**
-   * The model at which these tokens are dearest, and what they cost there. Undefined: none of the
-   * models has a price on that day.
-   */
-  dearestOf(models: Iterable<string>, tokens: PricedTokens, localDay: string): ModelCost | undefined {
-    return [...models]
-      .map((model) => ({ model, micros: this.costOf(model, tokens, localDay) }))
-      .filter((each): each is ModelCost => each.micros !== undefined)
-      .reduce<ModelCost | undefined>(
-        (dearest, each) => (dearest && dearest.micros >= each.micros ? dearest : each),
-        undefined,
-      );
   }
 
   /**

@@ -124,8 +124,3 @@ const nowhere: Place = { owner: undefined, inContext: (act) => act() };
 function pairOf(one: string, other: string): string {
   return one < other ? `${one} ${other}` : `${other} ${one}`;
 }
-
-/** The name of the process whose code runs. */
-export function ownName(): string {
-  return currentProcess()?.name ?? 'outside';
-}
