@@ -103,7 +103,7 @@ describe('the verdict on a request', () => {
     );
   });
 
-  it('says as much as an entry of an older version has, without a cause', () => {
+  it('says what the result says, without a cause', () => {
     expect(verdict({ ending: FAILED, attempts: [{ ...unreachable, cause: '' }] })).toBe(
       'messages/team-a: the provider is unreachable.',
     );

@@ -18,7 +18,7 @@ export interface UseCost {
   readonly unpricedTokens: number;
 }
 
-/** A list of prices; those of an older release have none for special ways of serving. */
+/** A list of prices, which may have none for special ways of serving. */
 export type GivenPrices = Pick<PriceList, 'currency' | 'prices'> & Partial<Pick<PriceList, 'specialPrices'>>;
 
 /** How an answer was served, in its own words. Empty: as the provider serves by default. */

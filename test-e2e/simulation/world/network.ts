@@ -1,5 +1,5 @@
 import { Link, type LinkEnd } from './link.ts';
-import { currentProcess, here, type Place, type World, type WorldProcess } from './world.ts';
+import { here, type Place, type World, type WorldProcess } from './world.ts';
 
 /** Takes the server's end of a new connection, in the context of the server. */
 type Accept = (end: LinkEnd) => void;
