@@ -166,7 +166,9 @@ describe('a report of usage', () => {
     );
     const world = await setUp({ report, file: {} });
     const { rows, currency } = await world.report({ grouping: UsageGrouping.ACCOUNT, compare: true });
-    expect(rows).toEqual([{ usage: { ...noKey, accountId: 'p/a', totals: totals(1) }, cost: undefined, tokenLabel: '' }]);
+    expect(rows).toEqual([
+      { usage: { ...noKey, accountId: 'p/a', totals: totals(1) }, cost: undefined, tokenLabel: '' },
+    ]);
     expect(currency).toBe('');
   });
 
@@ -204,7 +206,9 @@ describe('a report of usage', () => {
     const { report, asked } = reportOf(() => [{ accountId: 'p/a', groupId: 'g', model: 'gpt-5.5', totals: totals(2) }]);
     const both = { grouping: UsageGrouping.ACCOUNT, thenBy: UsageGrouping.GROUP, accountId: 'p/a', groupId: 'g' };
     const { rows } = await (await setUp({ report })).report(both);
-    expect(rows).toMatchObject([{ usage: { accountId: 'p/a', groupId: 'g', totals: totals(2) }, groupName: 'Research' }]);
+    expect(rows).toMatchObject([
+      { usage: { accountId: 'p/a', groupId: 'g', totals: totals(2) }, groupName: 'Research' },
+    ]);
     expect(asked).toMatchObject([both]);
   });
 

@@ -1,5 +1,12 @@
 import { create, toJson } from '@bufbuild/protobuf';
-import { keyColumns, plusSums, type StoredOutcome, summedColumns, type UsageEventsTable, type UsageSums } from '@gateway/database';
+import {
+  keyColumns,
+  plusSums,
+  type StoredOutcome,
+  summedColumns,
+  type UsageEventsTable,
+  type UsageSums,
+} from '@gateway/database';
 import { outcomeOf } from '@gateway/presentation/request-usage';
 import { unpricedIn } from '@gateway/prices';
 import {

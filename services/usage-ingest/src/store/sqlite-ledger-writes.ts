@@ -1,5 +1,11 @@
 import type { SQLInputValue, SQLTagStore } from 'node:sqlite';
-import { type GatewayDatabase, keyColumns, type RequestLogTable, summedColumns, type TableByDay } from '@gateway/database';
+import {
+  type GatewayDatabase,
+  keyColumns,
+  type RequestLogTable,
+  summedColumns,
+  type TableByDay,
+} from '@gateway/database';
 import { writeToSqlite } from '@gateway/database/sqlite';
 import { type DailySum, dailySums, type LedgerEntry, type RecordedBatch } from '../recording/ledger-entry.ts';
 

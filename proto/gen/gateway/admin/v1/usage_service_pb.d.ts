@@ -163,8 +163,7 @@ export declare type ReportUsageRequest = Message<"gateway.admin.v1.ReportUsageRe
   pageToken: string;
 
   /**
-   * Empty: all groups, and tokens without one. Usage is kept by account or by group: it can't be
-   * combined with an account, nor with a grouping by account.
+   * Empty: all groups, and tokens without one.
    *
    * @generated from field: string group_id = 9;
    */

@@ -322,8 +322,8 @@ export declare type RecordedAttempt = Message<"gateway.usage.v1.RecordedAttempt"
   cancelReason: CancelReason;
 
   /**
-   * Why the attempt failed, as in AttemptReport. For operators only. Empty: the result and
-   * the status say it, or the entry is of an older version.
+   * Why the attempt failed, as in AttemptReport. For operators only. Empty: the result and the status
+   * say it.
    *
    * @generated from field: string cause = 15;
    */

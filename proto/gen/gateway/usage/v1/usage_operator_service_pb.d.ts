@@ -88,7 +88,6 @@ export declare type ReportUsageRequest = Message<"gateway.usage.v1.ReportUsageRe
 
   /**
    * Also splits every row by this: a day, token, model, account or group. Unspecified: it does not.
-   * Usage is kept by account or by group, so these two can't be combined.
    *
    * @generated from field: gateway.usage.v1.UsageGrouping then_by = 11;
    */

@@ -384,7 +384,7 @@ export declare type TypicalOutput = Message<"gateway.usage.v1.TypicalOutput"> & 
   outputTokens: number;
 
   /**
-   * The same of their input tokens. 0 from a service of the previous release: unknown.
+   * The same of their input tokens.
    *
    * @generated from field: double input_tokens = 3;
    */
@@ -418,7 +418,7 @@ export declare const RecordRequestSchema: GenMessage<RecordRequest>;
  */
 export declare type RecordResponse = Message<"gateway.usage.v1.RecordResponse"> & {
   /**
-   * Entries that were new to the ledger.
+   * Requests whose usage was new to the ledger.
    *
    * @generated from field: uint32 recorded = 1;
    */
@@ -487,7 +487,7 @@ export declare const UsageQueryService: GenService<{
  */
 export declare const UsageIngestService: GenService<{
   /**
-   * Stores events and log entries, each once. Answers after the commit.
+   * Stores request records, each once. Answers after the commit of their usage.
    *
    * @generated from rpc gateway.usage.v1.UsageIngestService.Record
    */
