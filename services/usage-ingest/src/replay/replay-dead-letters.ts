@@ -76,8 +76,8 @@ class RolledBack extends Error {
 const notARecord = 'the bytes are not a request record';
 
 /**
- * A letter's bytes are one request record, or a message of the stream with several. Returns the reason
- * unless all of them can be recorded.
+ * A letter's bytes are one request record, or a message of the stream with several. Returns the
+ * reason unless all of them can be recorded.
  */
 function readLetter(payload: Uint8Array): readonly LedgerEntry[] | string {
   const asRecord = entriesOf(() => [fromBinary(RequestRecordedSchema, payload)]);

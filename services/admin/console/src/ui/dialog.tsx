@@ -61,7 +61,7 @@ interface ChangeDialogProps<I extends DescMessage, O extends DescMessage> extend
   readonly onClose: () => void;
 }
 
-/** Confirms a change, or asks for its input. It closes when the change is done, unless `onDone` is given. */
+/** Confirms a change, or asks for its input. It closes after the change, unless `onDone` is set. */
 export function ChangeDialog<I extends DescMessage, O extends DescMessage>({
   title,
   children,

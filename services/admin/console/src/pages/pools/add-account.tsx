@@ -56,7 +56,7 @@ export function AddAccount({ overview: { pools }, pool, onAdded, onClose }: AddA
     >
       {(problem) => (
         <>
-          <AccountFields names={names} field={fieldsOf(draft, setDraft, problem)} onPool={choosePool} />
+          <AccountFields poolNames={names} field={fieldsOf(draft, setDraft, problem)} onPool={choosePool} />
           <CredentialFields draft={credential} onDraft={setCredential} problem={problem} />
         </>
       )}
@@ -65,17 +65,16 @@ export function AddAccount({ overview: { pools }, pool, onAdded, onClose }: AddA
 }
 
 interface AccountFieldsProps {
-  /** Of the pools. */
-  readonly names: readonly string[];
+  readonly poolNames: readonly string[];
   readonly field: ReturnType<typeof fieldsOf<typeof emptyAccount>>;
   readonly onPool: (name: string) => void;
 }
 
-function AccountFields({ names, field, onPool }: AccountFieldsProps) {
+function AccountFields({ poolNames, field, onPool }: AccountFieldsProps) {
   return (
     <>
       <SelectField label="Pool" {...field('pool', 'account.pool')} onValue={onPool}>
-        {names.map((name) => (
+        {poolNames.map((name) => (
           <option key={name}>{name}</option>
         ))}
       </SelectField>
