@@ -76,14 +76,16 @@ async function fillLedger(): Promise<void> {
                || '-' || substr(hash, 7, 12),
              'token-' || md5((i::bigint * 7919 % ${sql.lit(tokens)})::text)::uuid, at_ms, ${day}, '/v1/chat/completions',
              case when i % 2 = 0 then 'provider_a' else 'provider_b' end, 'model-with-a-name-' || (i % ${sql.lit(models)}),
-             1000 + i % 9000, i % 1000, 100 + i % 900, i % 100, 0, 'completed'
+             1000 + i % 9000, i % 1000, 100 + i % 900, i % 100, 0, 'completed', 'responses/team-' || (i % 3)
       from (select i, at_ms, lpad(to_hex(at_ms), 12, '0') as hex, md5(${day} || i) as hash
             from (select i, ${sql.lit(startOfLocalDayMs(day))}::bigint + i::bigint * ${stepMs} as at_ms
                   from generate_series(1, ${sql.lit(requestsPerDay)}) as i) as times) as ids`.execute(database);
     await sql`
-      insert into usage_daily (token_id, local_day, provider, model, requests, input_tokens, cached_tokens, output_tokens)
-      select token_id, local_day, provider, model, count(*), sum(input_tokens), sum(cached_tokens), sum(output_tokens)
-      from usage_events where local_day = ${day} group by 1, 2, 3, 4`.execute(database);
+      insert into usage_daily (token_id, local_day, provider, model, account_id, requests, input_tokens, cached_tokens,
+        output_tokens)
+      select token_id, local_day, provider, model, account_id, count(*), sum(input_tokens), sum(cached_tokens),
+        sum(output_tokens)
+      from usage_events where local_day = ${day} group by 1, 2, 3, 4, 5`.execute(database);
     process.stderr.write(`filled ${day}\n`);
   }
   // Unlike the other statements, not in a transaction.
