@@ -16,8 +16,8 @@ import { type OutputFlags, printList, printMessage, withOutput } from '../output
 import { type Columns, colored, factSheet } from '../output/table.ts';
 import { countText, timeText } from '../output/words.ts';
 import { type CommandContext, noteAll, noteChange } from './context.ts';
-import { idOrPrefix, numberOrNone } from './flags.ts';
-import { changedAccess, changedLimits, maxRequests, strictText, type TermFlags, withTerms } from './terms.ts';
+import { idOrPrefix } from './flags.ts';
+import { changedAccess, changedLimits, strictText, type TermFlags, withTerms } from './terms.ts';
 
 /** `gatewayctl group …` */
 export function groupCommand({ connect }: CommandContext): Command {
@@ -115,12 +115,10 @@ const yesText = 'do it even if a setting names the group';
 
 type Yes = { readonly yes?: boolean };
 
-type GroupFlags = TermFlags & { readonly note?: string; readonly unpricedModels?: UnpricedModels };
+type GroupFlags = TermFlags & { readonly unpricedModels?: UnpricedModels };
 
 function withGroupTerms(command: Command): Command {
   return withTerms(command)
-    .option('--rpm <number>', 'requests per minute of all its tokens together, or none', numberOrNone(0, maxRequests))
-    .option('--tpd <number>', 'tokens per day of all its tokens together, or none', numberOrNone(0))
     .option('--budget <amount/period>', 'money per day, week or month: 250/month, or none', budgetOrNone)
     .option(
       '--unpriced-models <what>',

@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { commaList } from './comma-list.ts';
 import { numberOrNone } from './flags.ts';
 
-/** What flags say about limits and rules of a token or a group. Unset: unchanged. */
+/** What flags say about a token or a group. Unset: unchanged. */
 export interface TermFlags {
   readonly rpm?: number | 'none';
   readonly tpd?: number | 'none';
@@ -13,14 +13,14 @@ export interface TermFlags {
   readonly budget?: Limits['budget'] | 'none';
   readonly models?: readonly string[] | 'none';
   readonly accountLabels?: readonly string[] | 'none';
+  readonly note?: string;
 }
 
-/** The greatest number of requests, per minute or at a time. */
-export const maxRequests = 2 ** 32 - 1;
-
-/** Adds the flags that change a token and a group alike. */
+/** Adds the flags that tokens and groups have alike. */
 export function withTerms(command: Command): Command {
   return command
+    .option('--rpm <number>', 'requests per minute, or none; 0 rejects all', numberOrNone(0, maxRequests))
+    .option('--tpd <number>', 'tokens per day, or none; 0 rejects every request', numberOrNone(0))
     .option('--strict', 'requests reserve tokens per day before they run')
     .option('--no-strict', 'requests run while tokens of the day are left (the default)')
     .option('--concurrent <number>', 'requests at the same time, or none', numberOrNone(0, maxRequests))
@@ -28,6 +28,9 @@ export function withTerms(command: Command): Command {
     .option('--account-labels <labels>', 'accounts with one of these labels, separated by commas, or none', listOrNone)
     .option('--note <text>', 'note, visible to operators only');
 }
+
+/** The greatest number of requests, per minute or at a time. */
+const maxRequests = 2 ** 32 - 1;
 
 /**
  * The limits with the changes of flags; undefined without any. Limits are replaced as a whole: one

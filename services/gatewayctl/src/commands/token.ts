@@ -18,10 +18,9 @@ import { UsageError } from '../failures.ts';
 import { note, type OutputFlags, print, printList, printMessage, withOutput } from '../output/print.ts';
 import { type Cell, type Columns, factSheet } from '../output/table.ts';
 import { timeText } from '../output/words.ts';
-import { commaList } from './comma-list.ts';
 import { type CommandContext, noteChange } from './context.ts';
-import { comingMoment, durationMs, idOrPrefix, numberOrNone, wholeNumber } from './flags.ts';
-import { changedAccess, changedLimits, maxRequests, strictText, type TermFlags, withTerms } from './terms.ts';
+import { comingMoment, durationMs, idOrPrefix } from './flags.ts';
+import { changedAccess, changedLimits, strictText, type TermFlags, withTerms } from './terms.ts';
 
 const maxKeepOldMs = 30 * 86_400_000;
 
@@ -69,7 +68,7 @@ export function tokenCommand({ connect, env }: CommandContext): Command {
       await using admin = await connect({ reads: true });
       await printMessage(output, TokenListingSchema, await findToken(admin, named), tokenText);
     });
-  withOutput(token.command('issue').alias('create'))
+  withTerms(withOutput(token.command('issue').alias('create')))
     .description('Issues a token. Prints it once, as the only text on standard output.')
     .addOption(
       new Option('--kind <kind>', 'service (with limits) or personal (without limits)')
@@ -77,18 +76,7 @@ export function tokenCommand({ connect, env }: CommandContext): Command {
         .default('service'),
     )
     .requiredOption('--label <text>', 'label, shown to the holder in /v1/usage: 1 to 100 characters on one line')
-    .option('--rpm <number>', 'requests per minute; 0 rejects all (default: no limit)', wholeNumber(0, maxRequests))
-    .option('--tpd <number>', 'tokens per day; 0 rejects every request (default: no limit)', wholeNumber(0))
-    .option('--strict', 'requests reserve tokens per day before they run')
-    .option('--concurrent <number>', 'requests at the same time (default: no limit)', wholeNumber(0, maxRequests))
-    .option('--models <patterns>', 'models and classes that it may use, separated by commas (default: all)', commaList)
-    .option(
-      '--account-labels <labels>',
-      'only accounts with one of these labels, separated by commas (default: all accounts)',
-      commaList,
-    )
     .option('--group <group>', 'its group: an id, the beginning of an id, or a name', idOrPrefix)
-    .option('--note <text>', 'note, visible to operators only')
     .option('--expires <when>', 'expiry: 30d, a day, or a time', comingMoment)
     .action(async ({ kind, label, group, note = '', expires, output, ...terms }: IssueFlags) => {
       await using admin = await connect({ issues: true });
@@ -107,8 +95,6 @@ export function tokenCommand({ connect, env }: CommandContext): Command {
     .description('Changes the given fields of a token.')
     .argument('<token>', 'id, beginning of an id, or label', idOrPrefix)
     .option('--label <text>', 'new label')
-    .option('--rpm <number>', 'requests per minute, or none; 0 rejects all', numberOrNone(0, maxRequests))
-    .option('--tpd <number>', 'tokens per day, or none; 0 rejects every request', numberOrNone(0))
     .option('--group <group>', 'its group: an id, the beginning of an id, a name, or none', idOrPrefix)
     .option('--expires <when>', 'expiry: 30d, a day, a time, or never', (text) =>
       text === 'never' ? text : comingMoment(text),
@@ -179,14 +165,12 @@ interface IssueFlags extends OutputFlags, TermFlags {
   readonly kind: keyof typeof kinds;
   readonly label: string;
   readonly group?: string;
-  readonly note?: string;
   readonly expires?: number;
 }
 
 interface SetFlags extends TermFlags {
   readonly label?: string;
   readonly group?: string;
-  readonly note?: string;
   readonly expires?: number | 'never';
 }
 
