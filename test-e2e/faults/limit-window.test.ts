@@ -127,7 +127,7 @@ describe('requests per minute, over many processes', () => {
 
     for (const { adminUrl } of running.replicas.limiter)
       expect(await readMetric(adminUrl, 'gateway_limiter_decisions_total')).toBeGreaterThan(100);
-    expect(await counted('limiter', 'gateway_limiter_degraded_total')).toBe(0);
+    expect(await counted('limiter', 'gateway_limiter_store_outages_total')).toBe(0);
     expect(await counted('edge-router', 'gateway_edge_local_admissions_total')).toBe(0);
 
     // The edges had been trying for a while when the limiters started.

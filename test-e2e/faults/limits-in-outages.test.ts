@@ -9,10 +9,20 @@ import { ask } from './limit-window-load.ts';
 import { withinAMinute } from './within-a-minute.ts';
 
 const limit = 60;
+const isLong = process.env.FAULTS === 'long';
 
 interface Stoppable {
   kill(): Promise<void>;
   restart(): Promise<void>;
+}
+
+function killable(process: Stoppable | undefined): Stoppable {
+  return process ?? expect.fail('there is one');
+}
+
+function pausable(process: { pause(): Promise<void>; resume(): Promise<void> } | undefined): Stoppable {
+  const paused = process ?? expect.fail('there is one');
+  return { kill: () => paused.pause(), restart: () => paused.resume() };
 }
 
 /** Two edges and two limiters. The second edge asks the second limiter. */
@@ -56,6 +66,11 @@ describe('limits while the limiters, or their Redis, are away', () => {
     return one + other;
   }
 
+  /** Each edge reads the limits, and so learns what the other one has admitted. */
+  async function readAtBoth({ text }: TestToken): Promise<void> {
+    await Promise.all(gateway.replicas['edge-router'].map(({ publicUrl: baseUrl = '' }) => usageOf({ baseUrl }, text)));
+  }
+
   /** Runs something while processes are away, and ends when Redis decides every token again. */
   async function without(processes: readonly Stoppable[], meanwhile: () => Promise<void>): Promise<void> {
     await Promise.all(processes.map((each) => each.kill()));
@@ -89,7 +104,7 @@ describe('limits while the limiters, or their Redis, are away', () => {
   }
 
   describe('Redis', () => {
-    it('is away: two limiters together admit the limit, and no more when it is back', async () => {
+    it('is away: two edges together admit the limit, and no more when it is back', async () => {
       await withinAMinute(async () => {
         const token = await issue({ requestsPerMinute: limit });
         let admitted = 0;
@@ -102,18 +117,19 @@ describe('limits while the limiters, or their Redis, are away', () => {
       });
     });
 
-    it('is away and comes back while callers send requests: two limiters together admit the limit', async () => {
+    it('is away and comes back while callers send requests: two edges together admit the limit', async () => {
       await withinAMinute(async () => {
         const token = await issue({ requestsPerMinute: limit });
         expect(await admittedThroughOutageOf([gateway.redis], token)).toBe(limit);
       });
     });
 
-    it('is away: they start from what each of them had admitted', async () => {
+    it('is away: the edges start from what each of them had admitted', async () => {
       await withinAMinute(async () => {
         const token = await issue({ requestsPerMinute: limit });
         let admitted = await admittedByBoth(token, 20);
         expect(admitted).toBe(40);
+        await readAtBoth(token);
         await without([gateway.redis], async () => {
           admitted += await admittedByBoth(token, 70);
         });
@@ -121,7 +137,20 @@ describe('limits while the limiters, or their Redis, are away', () => {
       });
     });
 
-    it('is away: the admissions of one of two are exceeded by the share of the other at most', async () => {
+    it('is away: two edges of which one admitted much more together admit the limit', async () => {
+      await withinAMinute(async () => {
+        const token = await issue({ requestsPerMinute: limit });
+        let admitted = (await admittedBy(0, token, 34)) + (await admittedBy(1, token, 16));
+        expect(admitted).toBe(50);
+        await readAtBoth(token);
+        await without([gateway.redis], async () => {
+          admitted += await admittedByBoth(token, 70);
+        });
+        expect(admitted).toBe(limit);
+      });
+    });
+
+    it('is away: the admissions of one of two edges are exceeded by the share of the other at most', async () => {
       await withinAMinute(async () => {
         const token = await issue({ requestsPerMinute: limit });
         let admitted = await admittedBy(0, token, limit);
@@ -131,6 +160,40 @@ describe('limits while the limiters, or their Redis, are away', () => {
         });
         admitted += await admittedByBoth(token, 10);
         expect(admitted).toBeLessThanOrEqual(limit + limit / 2);
+      });
+    });
+  });
+
+  describe('at most the limit and 5 % is admitted while clients go on asking, one edge much more', () => {
+    const faults = {
+      'Redis is killed': () => killable(gateway.redis),
+      'Redis is paused': () => pausable(gateway.redis),
+      'a limiter is killed': () => killable(gateway.replicas.limiter[0]),
+      'a limiter is paused': () => pausable(gateway.replicas.limiter[0]),
+      'an edge is killed': () => killable(gateway.replicas['edge-router'][1]),
+      'an edge is paused': () => pausable(gateway.replicas['edge-router'][1]),
+    };
+    const inShortForm = ['Redis is killed', 'a limiter is paused'];
+    const chosen = Object.entries(faults).filter(([name]) => isLong || inShortForm.includes(name));
+
+    it.each(chosen)('and %s', async (name, target) => {
+      await withinAMinute(async () => {
+        const token = await issue({ requestsPerMinute: limit });
+        const load = { isOver: false, admitted: 0 };
+        const askOn = async (edge: number) => {
+          for (; !load.isOver; await sleep(10)) {
+            const admitted = await admittedBy(edge, token, 1).catch(() => 0);
+            load.admitted += admitted;
+          }
+        };
+        const clients = [0, 0, 0, 1].map(askOn);
+        await sleep(1_000);
+        await without([target()], () => sleep(8_000));
+        load.isOver = true;
+        await Promise.all(clients);
+        process.stdout.write(`${name}: ${load.admitted} of ${limit}\n`);
+        expect(load.admitted).toBeGreaterThanOrEqual(limit);
+        expect(load.admitted).toBeLessThanOrEqual(1.05 * limit);
       });
     });
   });
@@ -195,6 +258,7 @@ describe('limits while the limiters, or their Redis, are away', () => {
         const token = await issue({ requestsPerMinute: limit });
         let admitted = await admittedByBoth(token, 20);
         expect(admitted).toBe(40);
+        await readAtBoth(token);
         await without(limiters(), async () => {
           admitted += await admittedByBoth(token, 70);
         });

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { OutageTolerantLimiter } from '@gateway/edge-router/admission/outage-tolerant-limiter';
+import { CostKind } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { LimiterService } from '@gateway/proto/limiter/v2/limiter_service_pb.js';
-import type { Client } from '@gateway/rpc';
 import { openChannel } from '@gateway/rpc/grpc';
 import { freePorts, programOf } from '@gateway/testkit';
-import { roomMs } from '@gateway/testkit/room';
 import { type RunningCommand, startCommand, untilReady } from '../topologies/gateway-process.ts';
 
 const windowMs = 60_000;
@@ -14,7 +14,7 @@ export interface LimitedKey {
   readonly limit: number;
 }
 
-/** The result of one call of a limiter. */
+/** The result of one call. */
 export interface Asked {
   readonly key: string;
   readonly requestId: string;
@@ -25,9 +25,9 @@ export interface Asked {
   readonly isDegraded: boolean;
 }
 
-/** Limiters as processes, which callers use evenly. */
+/** Limiters as processes, each with an edge's admission that asks it. Callers use them evenly. */
 export class Limiters implements AsyncDisposable {
-  readonly clients: readonly Client<typeof LimiterService>[];
+  readonly edges: readonly OutageTolerantLimiter[];
   readonly #stack: AsyncDisposableStack;
 
   static async start(count: number, env: Readonly<Record<string, string>>): Promise<Limiters> {
@@ -39,25 +39,28 @@ export class Limiters implements AsyncDisposable {
         startCommand(process.execPath, [programOf('limiter')], { LOG_LEVEL: 'warn', ...env, ...ports }),
       );
       await untilReady(`http://127.0.0.1:${adminPort}`, command, 120_000);
-      return stack.use(openChannel(`http://127.0.0.1:${grpcPort}`)).client(LimiterService);
+      const limiter = stack.use(openChannel(`http://127.0.0.1:${grpcPort}`)).client(LimiterService);
+      const edge = stack.use(new OutageTolerantLimiter({ limiter, events, ...asByDefault }));
+      await edge.start();
+      return edge;
     });
-    const clients = await Promise.all(starts);
-    return new Limiters(clients, stack.move());
+    const edges = await Promise.all(starts);
+    return new Limiters(edges, stack.move());
   }
 
-  private constructor(clients: readonly Client<typeof LimiterService>[], stack: AsyncDisposableStack) {
-    this.clients = clients;
+  private constructor(edges: readonly OutageTolerantLimiter[], stack: AsyncDisposableStack) {
+    this.edges = edges;
     this.#stack = stack;
   }
 
-  /** Asks every limiter for every key repeatedly, until the signal. Returns all calls in order. */
+  /** Asks every edge for every key repeatedly, until the signal. Returns all calls in order. */
   async load(keys: readonly LimitedKey[], everyMs: number, signal: AbortSignal, seen: Asked[]): Promise<void> {
     const calls: Promise<void>[] = [];
     for (let turn = 0; !signal.aborted; turn++) {
-      // No limiter is always the first.
-      const clients = turn % 2 === 0 ? this.clients : this.clients.toReversed();
-      for (const client of clients) {
-        for (const key of keys) calls.push(ask(client, key).then((asked) => void seen.push(asked)));
+      // No edge is always the first.
+      const edges = turn % 2 === 0 ? this.edges : this.edges.toReversed();
+      for (const edge of edges) {
+        for (const key of keys) calls.push(ask(edge, key).then((asked) => void seen.push(asked)));
       }
       await sleep(everyMs, undefined, { signal }).catch(() => undefined);
     }
@@ -69,12 +72,18 @@ export class Limiters implements AsyncDisposable {
   }
 }
 
-async function ask(client: Client<typeof LimiterService>, { key, limit }: LimitedKey): Promise<Asked> {
+const ignore = () => undefined;
+const ofLimiter = { limiterAway: ignore, limiterBack: ignore };
+const events = { ...ofLimiter, admittedLocally: ignore, chargeKept: ignore, faulted: ignore };
+const asByDefault = { patienceMs: 15_000, failureMode: 'local', localMaxMs: 300_000 } as const;
+
+async function ask(edge: OutageTolerantLimiter, { key, limit }: LimitedKey): Promise<Asked> {
   const requestId = randomUUID();
   const sentMs = Date.now();
   try {
     const limits = { requestsPerMinute: limit };
-    const { refusal, status } = await client.admit({ key, requestId, limits }, { timeoutMs: roomMs(10_000) });
+    const check = { key, requestId, limits, costKind: CostKind.REQUEST_ONLY };
+    const { refusal, status } = await edge.admit(check);
     const outcome = refusal === undefined ? 'admitted' : 'refused';
     return { key, requestId, sentMs, answeredMs: Date.now(), outcome, isDegraded: status?.degraded ?? false };
   } catch {

@@ -19,17 +19,16 @@ export const areas: Readonly<Record<string, Area>> = {
   },
   outages: {
     mutate: [
-      'libs/limits/src/{fallback-limits,heartbeats,kept-settles,own-admissions,partial-return}.ts',
-      'libs/limits/src/{remote-answers,replica-share}.ts',
+      'libs/limits/src/{fallback-limits,heartbeats,kept-settles,partial-return}.ts',
+      'libs/limits/src/{remote-answers,replica-share,window-caps}.ts',
     ],
     tests: [
-      'libs/limits/src/{fallback-*,kept-settles,partial-return,remote-answers,replica-share}.test.ts',
+      'libs/limits/src/{fallback-*,kept-settles,partial-return,remote-answers,replica-share,window-caps}.test.ts',
       'services/edge-router/src/admission/outage-tolerant-limiter.test.ts',
-      'services/limiter/src/store/fallback-limit-store.test.ts',
     ],
   },
   limiter: {
-    mutate: ['services/limiter/src/ledger/*.ts', 'services/limiter/src/store/{embedded,fallback}-limit-store.ts'],
+    mutate: ['services/limiter/src/ledger/*.ts', 'services/limiter/src/store/{embedded,shared}-limit-store.ts'],
     tests: ['services/limiter/src/{ledger,store}/*.test.ts'],
   },
   outbox: {

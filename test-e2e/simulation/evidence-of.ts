@@ -106,8 +106,7 @@ export function takeNotes(cluster: Cluster, tokens: readonly ClientToken[]): rea
     const noted = { atMs: world.nowMs, wasAnyAway, couldCompare, wereBrokersUp, localDay };
     [wasAnyAway, couldCompare, wereBrokersUp] = [false, true, true];
     const edges = await cluster.total(['gateway_edge_local_admissions_total']);
-    const limiters = await cluster.total(['gateway_limiter_degraded_total']);
-    notes.push({ ...noted, edges, limiters, counterTokens: await countersOf(cluster, tokens, localDay) });
+    notes.push({ ...noted, edges, counterTokens: await countersOf(cluster, tokens, localDay) });
   };
   look();
   void note();

@@ -43,7 +43,7 @@ interface WrongService {
 
 const wrongServices: readonly WrongService[] = [
   { name: 'identity', wrong: { TOKEN_HASH_KEY: 'secret-4' }, required: ['DATABASE_URL'] },
-  { name: 'limiter', wrong: { LIMITER_REPLICAS: '0' }, required: ['REDIS_URL'] },
+  { name: 'limiter', wrong: { LIMITER_RECONCILE_SECONDS: '0' }, required: ['REDIS_URL'] },
   { name: 'pool-broker', wrong: { ACCOUNT_KEYS: 'secret-5' }, required: ['REDIS_URL', ...problemsOfFile] },
   {
     name: 'responses-adapter',

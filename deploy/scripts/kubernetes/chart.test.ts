@@ -352,7 +352,7 @@ const otherValues = {
     edgeRouter: { replicas: 5, heapMiB: 1_024, bodyMemoryMiB: 2_048, volumeClaim: { storageClassName: 'slow' } },
     limiter: {
       cpuRequest: '1.5',
-      settings: { LIMITER_REPLICAS: '4' },
+      settings: { LIMITER_RECONCILE_SECONDS: '4' },
       nodeSelector: { lifecycle: 'on-demand' },
       tolerations: [{ key: 'limiter', operator: 'Exists' }],
       affinity: { podAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [] } },

@@ -1,24 +1,30 @@
 import { CostKind, type Refusal } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { RpcError } from '@gateway/rpc';
 import { outsideTraces } from '@gateway/telemetry';
-import { cancelTimer, epochMs, startInterval, startTimer, type Timer } from '@gateway/time';
+import { cancelTimer, epochMs, localDayOf, startInterval, startTimer, type Timer } from '@gateway/time';
 import type { Decision } from './decide.ts';
-import { type FallbackOptions, mayNotDecide } from './fallback-options.ts';
+import { type FallbackOptions, isAway, mayNotDecide } from './fallback-options.ts';
 import { Heartbeats } from './heartbeats.ts';
 import { KeptSettles } from './kept-settles.ts';
-import { handOverTotals } from './known-totals.ts';
-import type { Heartbeat, RemoteLimits, SettledTotals, Settlement } from './limit-store.ts';
-import { type Check, type Reservation, withLedgerAway } from './limited-key.ts';
+import type { RemoteLimits, SettledTotals, Settlement } from './limit-store.ts';
+import {
+  type Check,
+  countersOf,
+  nameOf,
+  type Reservation,
+  type Subject,
+  subjectsOf,
+  withLedgerAway,
+} from './limited-key.ts';
 import { MemoryLimitStore } from './memory-limit-store.ts';
-import type { Admission } from './minute-window.ts';
-import { OwnAdmissions } from './own-admissions.ts';
 import { PartialReturn } from './partial-return.ts';
 import { slotsIn, totalsAfter, totalsIn } from './remote-answers.ts';
 import { asWhole, checkByShare, type ReplicaPlace, replicaHeartbeatMs } from './replica-share.ts';
+import { WindowCaps } from './window-caps.ts';
 
 /**
  * Limits that a remote store decides, and that survive its outages. While the remote is away, each
- * replica enforces its share of requests per minute and at a time from exact windows and places of
+ * replica enforces its part of requests per minute and at a time from exact windows and places of
  * its own, and continues from the totals that it saw last. It has its share of what was left of a
  * budget, and nothing of one that it never saw. Settles are kept, and replayed with the same
  * request ids when the remote answers.
@@ -28,19 +34,19 @@ import { asWhole, checkByShare, type ReplicaPlace, replicaHeartbeatMs } from './
  * before, so it decides nothing.
  *
  * The local windows hold everything that this replica admitted in the last minute, whether the
- * replica or the remote decided it. Before the remote is asked again, it receives every admission
- * that it may lack. Then, until all other replicas have returned too, this replica still keeps to
- * its share: a request needs the consent of both. So no replica admits more than the limit in any
- * 60 seconds, whatever happens to the remote: a remote that flaps, or that returns empty, does not
- * open a fresh window.
+ * replica or the remote decided it. Before the remote is asked again, it receives all of that,
+ * because it may have returned empty. Then, until all other replicas have returned too, this
+ * replica still keeps to its part: a request needs the consent of both. So a remote that flaps, or
+ * that returns empty, does not open a fresh window.
  */
-export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implements RemoteLimits, AsyncDisposable {
-  protected readonly remote: Remote;
-  protected readonly local: MemoryLimitStore;
-  readonly #options: FallbackOptions<Remote>;
+export class FallbackLimits implements Omit<RemoteLimits, 'heartbeat'>, AsyncDisposable {
+  readonly #remote: RemoteLimits;
+  readonly #local: MemoryLimitStore;
+  readonly #options: FallbackOptions;
   readonly #heartbeats: Heartbeats;
+  /** How many requests of each window this replica may have admitted in an outage. */
+  readonly #caps = new WindowCaps(maxKeys);
   #outage: { readonly sinceMs: number; readonly over: PromiseWithResolvers<void> } | undefined;
-  readonly #own: OwnAdmissions;
   /** Resolves when the hand-over ends; nothing is decided until then. Never rejects. */
   #handingOver: Promise<unknown> | undefined;
   /** Set while the remote is back here, but may lack what other replicas have not handed over. */
@@ -51,25 +57,16 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
   #isBeating = false;
   #isClosed = false;
 
-  constructor(options: FallbackOptions<Remote>) {
-    const { remote, maxKeys, maxKept } = options;
+  constructor(options: FallbackOptions) {
     this.#options = options;
-    this.#heartbeats = new Heartbeats(options);
-    this.#own = new OwnAdmissions(this.#heartbeats);
-    this.#keptSettles = new KeptSettles(options);
-    this.remote = remote;
-    const onAdmitted = (admission: Admission) => {
-      if (this.isAway) this.#own.keep(admission);
-    };
-    const onReturned = (slot: Admission) => {
-      if (this.isAway) this.#own.giveBack(slot);
-    };
-    this.local = new MemoryLimitStore({ maxKeys, maxRecorded: maxKept, onAdmitted, onReturned });
+    this.#remote = options.remote;
+    this.#heartbeats = new Heartbeats(options.remote);
+    this.#keptSettles = new KeptSettles(maxKept);
+    this.#local = new MemoryLimitStore({ maxKeys, maxRecorded: maxKept });
   }
 
-  /** Connects. A remote that is not reachable yet is an outage: it is probed until it answers. */
+  /** A remote that is not reachable yet is an outage: it is probed until it answers. */
   async start(): Promise<void> {
-    await this.remote.start?.().catch((thrown: unknown) => this.#beginOutage(thrown));
     await this.#sayAlive();
     if (this.#isClosed) return;
     this.#heartbeatTimer = startInterval(() => void this.#sayAlive(), replicaHeartbeatMs).unref();
@@ -85,69 +82,37 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
     return this.#outage?.over.promise;
   }
 
-  notReady(): string | undefined {
-    if (!this.isAway) return undefined;
-    // Several replicas with a wrong address would each admit the whole limit, so none may become
-    // ready.
-    if (this.#heartbeats.place === undefined) return 'the shared store has not been reached yet';
-    return this.#mayDecideAlone() ? undefined : 'the shared store is away';
-  }
-
   /**
    * @throws RpcError `unavailable` until the remote is first reached: other replicas can decide.
    * @throws GatewayError `providers_unavailable` while this replica may not decide alone.
    */
   admit(check: Check): Promise<Decision> {
     const alone = () => this.#admitAlone(check);
-    return this.ask(alone, () => (this.#isReturning() ? this.#admitByBoth(check) : this.#admitRemotely(check)));
+    return this.#ask(alone, () => (this.#isReturning() ? this.#admitByBoth(check) : this.#admitRemotely(check)));
   }
 
   /** @throws like `admit`. */
   reserve(reservation: Reservation): Promise<Refusal | undefined> {
-    const alone = async () =>
-      this.local.reserve({ ...withLedgerAway(reservation), place: this.#sharing(this.#requireMayDecide()) });
-    return this.ask(alone, async () => {
-      const refusal = await this.remote.reserve(reservation);
-      if (refusal !== undefined) this.local.giveBack(reservation);
-      else await this.local.renew([reservation]);
+    const alone = async () => this.#local.reserve({ ...withLedgerAway(reservation), place: this.#requireMayDecide() });
+    return this.#ask(alone, async () => {
+      const refusal = await this.#remote.reserve(reservation);
+      if (refusal !== undefined) this.#local.giveBack(reservation);
+      else await this.#local.renew([reservation]);
       return refusal;
     });
   }
 
   renew(running: readonly Reservation[]): Promise<void> {
-    const alone = () => this.local.renew(running);
-    return this.ask(alone, async () => {
-      await this.remote.renew(running);
-      await this.local.renew(running);
+    const alone = () => this.#local.renew(running);
+    return this.#ask(alone, async () => {
+      await this.#remote.renew(running);
+      await this.#local.renew(running);
     });
   }
 
   settle(settlement: Settlement): Promise<SettledTotals> {
     const alone = () => this.#settleAlone(settlement);
-    return this.ask(alone, () => this.#settleRemotely(settlement));
-  }
-
-  /**
-   * While the remote is away, the local windows keep what a caller admitted by itself, and this
-   * replica hands it over with its own admissions.
-   */
-  heartbeat(beat: Heartbeat): Promise<ReplicaPlace | undefined> {
-    const alone = async () => {
-      this.#requirePlace();
-      const nowMs = epochMs();
-      for (const { ageMs, ...admission } of beat.admissions) this.#own.keep({ ...admission, enteredMs: nowMs - ageMs });
-      this.local.record(beat.admissions);
-      return undefined;
-    };
-    return this.ask(alone, () => this.remote.heartbeat(beat));
-  }
-
-  /** Hands over the last minute to a remote that may have lost data without a noticed outage. */
-  async remind(): Promise<void> {
-    if (this.isAway || this.#isClosed) return;
-    await handOverTotals(this.#options, this.local)
-      .then(() => this.#own.handOver(this.local.admissions()))
-      .catch((thrown: unknown) => this.#beginOutage(thrown));
+    return this.#ask(alone, () => this.#settleRemotely(settlement));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -161,7 +126,7 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
    * Asks the remote or, while it is away or turns out to be, the local store. No `await` stands
    * between that check and the local decision, so that every local admission is handed over.
    */
-  protected async ask<T>(alone: () => Promise<T>, remotely: () => Promise<T>): Promise<T> {
+  async #ask<T>(alone: () => Promise<T>, remotely: () => Promise<T>): Promise<T> {
     for (;;) {
       if (this.#handingOver !== undefined) await this.#handingOver;
       if (this.isAway) return alone();
@@ -174,14 +139,19 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
   }
 
   async #admitRemotely(check: Check): Promise<Decision> {
-    const decision = await this.remote.admit(check);
-    if (decision.status === undefined || check.requestId === '') return decision;
-    this.#note(totalsIn(check, decision));
-    if (decision.refusal !== undefined || decision.unloaded !== undefined) return decision;
-    const slots = slotsIn(check, decision);
-    if (slots.length > 0) this.local.record(slots);
-    if (check.costKind !== CostKind.REQUEST_ONLY)
-      await this.local.renew([{ ...check, localDay: decision.status.localDay, costMicros: 0 }]);
+    const localDay = localDayOf(epochMs());
+    const counters = subjectsOf(check).flatMap((subject) => countersOf(subject, localDay));
+    const decision = await this.#remote.admit({ ...check, knownTotals: this.#local.knownTotals(counters) });
+    if (decision.status === undefined) return decision;
+    const isAsked = check.requestId !== '';
+    if (isAsked) this.#note(totalsIn(check, decision));
+    if (isAsked && decision.refusal === undefined && decision.unloaded === undefined) {
+      const slots = slotsIn(check, decision);
+      if (slots.length > 0) this.#local.record(slots);
+      if (check.costKind !== CostKind.REQUEST_ONLY)
+        await this.#local.renew([{ ...check, localDay: decision.status.localDay, costMicros: 0 }]);
+    }
+    this.#noteWindows(check, decision);
     return decision;
   }
 
@@ -209,17 +179,17 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
       isAdmitted = decision.refusal === undefined;
       return decision;
     } finally {
-      if (!isAdmitted) this.local.release(check);
+      if (!isAdmitted) this.#local.release(check);
     }
   }
 
-  /** Decides by this replica's share of the limit. The answer shows callers the whole limit. */
+  /** Decides by this replica's part of the limit. The answer shows callers the whole limit. */
   async #admitByShare(check: Check, place: ReplicaPlace): Promise<Decision> {
-    return asWhole(check, await this.local.admit(checkByShare(check, this.#sharing(place))));
-  }
-
-  #sharing(place: ReplicaPlace): ReplicaPlace {
-    return { ...place, replicas: Math.max(place.replicas, this.#options.leastReplicas) };
+    const capOf = (subject: Subject, limit: number) => {
+      const ownUntil = (untilMs: number) => this.#local.slotsUntil(subject, untilMs);
+      return this.#caps.capOf(nameOf(subject), limit, { place, ownUntil });
+    };
+    return asWhole(check, await this.#local.admit(checkByShare(check, place, capOf)));
   }
 
   #isReturning(): boolean {
@@ -245,9 +215,9 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
   }
 
   async #settleRemotely(settlement: Settlement): Promise<SettledTotals> {
-    const totals = await this.remote.settle(settlement);
+    const totals = await this.#remote.settle(settlement);
     this.#note(totalsAfter(settlement, totals));
-    if (settlement.ended === true) this.local.end(settlement);
+    if (settlement.ended === true) this.#local.end(settlement);
     return totals;
   }
 
@@ -259,13 +229,28 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
 
   async #settleAlone(settlement: Settlement): Promise<SettledTotals> {
     this.#keptSettles.keep(settlement);
-    this.#options.events.settleKept?.();
-    return this.local.settle(settlement);
+    this.#options.events.settleKept();
+    return this.#local.settle(settlement);
   }
 
   /** Keeps the totals that an outage continues from. During one, the local counters are ahead. */
   #note(totals: ReturnType<typeof totalsIn>): void {
-    if (!this.isAway) for (const { counter, total } of totals) this.local.setTotal(counter, total);
+    if (!this.isAway) for (const { counter, total } of totals) this.#local.setTotal(counter, total);
+  }
+
+  /**
+   * Keeps what the remote said of windows. In an outage it says nothing, and while others return it
+   * lacks what they admitted.
+   */
+  #noteWindows(check: Check, { status, groupStatus }: Decision): void {
+    if (this.isAway || this.#isReturning()) return;
+    for (const [index, subject] of subjectsOf(check).entries()) {
+      const { requests } = (index === 0 ? status : groupStatus) ?? {};
+      if (requests === undefined) continue;
+      const nowMs = epochMs();
+      const others = requests.limit - requests.remaining - this.#local.slotsUntil(subject, nowMs);
+      this.#caps.note(nameOf(subject), { atMs: nowMs, others: Math.max(0, others) });
+    }
   }
 
   /** Announces that this replica is alive, and learns its place. In an outage the recovery does. */
@@ -281,17 +266,20 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
     const [askedAtMs, outage] = [epochMs(), this.#outage];
     const place = await this.#heartbeats.beat(() => this.#outage === outage);
     if (place !== undefined && this.#partialReturn?.areAllBack(place, askedAtMs)) this.#partialReturn = undefined;
-    if (place?.isNew) await this.remind();
+    // The remote has lost data without a noticed outage.
+    if (place?.isNew && !this.isAway && !this.#isClosed) await this.#heartbeats.tell(this.#local.admissions());
   }
 
   /** @throws whatever is not an outage. */
   #beginOutage(thrown: unknown): void {
-    const { events, isOutage } = this.#options;
-    if (!isOutage(thrown)) throw thrown;
+    if (!isAway(thrown)) throw thrown;
     if (this.isAway) return;
-    this.#outage = { sinceMs: epochMs(), over: Promise.withResolvers() };
+    const sinceMs = epochMs();
+    this.#outage = { sinceMs, over: Promise.withResolvers() };
+    // Before all were back, nothing was learned about windows: the outage before continues.
+    if (!this.#isReturning()) this.#caps.begin(sinceMs);
     this.#partialReturn = undefined;
-    events.away(thrown);
+    this.#options.events.away(thrown);
     this.#planRecovery(0);
   }
 
@@ -301,50 +289,56 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
   }
 
   async #recover(): Promise<void> {
-    this.#own.forgetOld();
     try {
-      // Kept settles come on top of what was known when the outage began.
-      if (this.isAway) await this.#heartbeats.tell([]).then(() => handOverTotals(this.#options, this.local));
+      if (this.isAway) await this.#heartbeats.probe();
       else await this.#sayAlive();
       await this.#replaySettles();
       await this.#handOver();
       await this.#replaySettles();
     } catch {} // The remote is still away, or away again.
     this.#recovery = undefined;
-    if (this.isAway || this.#isReturning()) this.#planRecovery(this.#options.probeEveryMs);
+    if (this.isAway || this.#isReturning()) this.#planRecovery(probeEveryMs);
     else if (this.#keptSettles.size > 0) this.#planRecovery(1_000);
   }
 
   /** First while this replica still decides alone; then, while requests wait, what that added. */
   async #handOver(): Promise<void> {
-    const { events, mayForget } = this.#options;
     if (this.#outage === undefined) return;
     const { sinceMs, over } = this.#outage;
-    const first = await this.#own.handOver(mayForget ? this.local.admissions() : undefined);
-    const rest = this.#handOverRest();
+    const startedMs = epochMs();
+    await this.#heartbeats.tell(this.#local.admissions());
+    const rest = this.#handOverRest(startedMs);
     this.#handingOver = Promise.allSettled([rest]);
     try {
-      const handedOver = first + (await rest);
+      await rest;
       this.#outage = undefined;
       over.resolve();
-      events.back(epochMs() - sinceMs, handedOver);
+      this.#options.events.back(epochMs() - sinceMs);
     } finally {
       this.#handingOver = undefined;
     }
   }
 
-  /** Hands over the rest, then tells the other replicas. Returns how many admissions there were. */
-  async #handOverRest(): Promise<number> {
+  /** Hands over the rest, then tells the other replicas. */
+  async #handOverRest(fromMs: number): Promise<void> {
     const { replicas = 1 } = this.#heartbeats.place ?? {};
-    const [handedOver, sinceMs] = [await this.#own.handOver(), epochMs()];
+    await this.#heartbeats.tell(this.#local.admissions().filter(({ enteredMs }) => enteredMs >= fromMs));
+    const sinceMs = epochMs();
     await this.#beat();
     // Replicas that decide nothing alone have nothing to hand over.
     if (replicas > 1 && this.#options.failureMode === 'local')
       this.#partialReturn = new PartialReturn(replicas, sinceMs);
-    return handedOver;
   }
 
   #replaySettles(): Promise<void> {
     return this.#keptSettles.replay((settlement) => this.#settleRemotely(settlement));
   }
 }
+
+/** How many keys keep their window and day total for an outage. */
+const maxKeys = 10_000;
+
+/** How many admissions of the last minute, and how many settles, are kept for an outage. */
+const maxKept = 100_000;
+
+const probeEveryMs = 50;

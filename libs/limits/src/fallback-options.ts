@@ -1,45 +1,32 @@
-import { type GatewayError, notNow } from '@gateway/errors';
-import type { RemoteLimits, Settlement } from './limit-store.ts';
+import { GatewayError, notNow } from '@gateway/errors';
+import { RpcError } from '@gateway/rpc';
+import type { RemoteLimits } from './limit-store.ts';
 import type { Check } from './limited-key.ts';
 
-export interface FallbackOptions<Remote extends RemoteLimits = RemoteLimits> {
-  readonly remote: Remote;
-  /** The replicas that share limits while the remote is away. */
-  readonly group: string;
+export interface FallbackOptions {
+  readonly remote: RemoteLimits;
   readonly events: FallbackEvents;
   /** What happens while the remote is away: decide alone, or fail. */
   readonly failureMode: 'local' | 'closed';
   /** How long this replica may decide alone in one outage; after that it fails as `closed`. */
   readonly localMaxMs: number;
-  /** The lowest number of replicas that limits are divided by. */
-  readonly leastReplicas: number;
-  /** How many keys keep their window and day total for an outage. */
-  readonly maxKeys: number;
-  /** How many admissions of the last minute, and how many settles, are kept for an outage. */
-  readonly maxKept: number;
-  /** How often a remote that is away is probed. */
-  readonly probeEveryMs: number;
-  /**
-   * Whether a remote may return without its data. If so, it receives everything that was admitted
-   * through this replica.
-   */
-  readonly mayForget: boolean;
-  /**
-   * Whether a failure means that the remote is away. Any other failure is an answer of the remote.
-   */
-  readonly isOutage: (thrown: unknown) => boolean;
 }
 
 export interface FallbackEvents {
   away(thrown: unknown): void;
-  back(awayMs: number, handedOver: number): void;
+  back(awayMs: number): void;
   decidedAlone(check: Check): void;
   /** A settle was kept until the remote returns. */
-  settleKept?(): void;
-  settleDropped?(): void;
-  /** A settle that was kept is with the remote now. */
-  settleReplayed?(settlement: Settlement): void;
-  settlesWaiting?(count: number): void;
+  settleKept(): void;
+}
+
+/**
+ * Whether no limiter can be reached, or the one that was reached can't reach its store. Any other
+ * failure is an answer.
+ */
+export function isAway(thrown: unknown): boolean {
+  if (thrown instanceof RpcError) return thrown.status === 'unavailable';
+  return thrown instanceof GatewayError && thrown.code === 'providers_unavailable';
 }
 
 /** The refusal of a replica that may not decide while the remote is away. That may end soon. */

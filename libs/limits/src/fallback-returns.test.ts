@@ -6,12 +6,12 @@ import {
   LimitStatusSchema,
   RefusalSchema,
 } from '@gateway/proto/limiter/v2/limit_pb.js';
+import { RpcError } from '@gateway/rpc';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { admitted, alone, setUp, today } from '../test/replica.ts';
 import { daySpan } from './span.ts';
 
 const two = { replicas: 2, position: 0 };
-const ignore = () => undefined;
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -24,7 +24,7 @@ describe('a replica that asks its remote', () => {
   it('keeps no slot of a request that the remote refuses', async () => {
     const { state, decide, goAway } = await setUp();
     const refusal = create(RefusalSchema, { limit: LimitName.TOKENS_PER_DAY });
-    state.answer = { ...admitted(1, 60), refusal };
+    state.answer = { ...admitted(2, 60), refusal };
     await decide({ requestsPerMinute: 2, tokensPerDay: 100 });
     goAway();
     const { status } = await decide({ requestsPerMinute: 2, tokensPerDay: 100 });
@@ -44,7 +44,7 @@ describe('a replica that asks its remote', () => {
 
   it('keeps no slot for those who only read the limits', async () => {
     const { state, decide, goAway } = await setUp();
-    state.answer = admitted(1, 60);
+    state.answer = admitted(2, 60);
     await decide({ requestsPerMinute: 2 }, { requestId: '', costKind: CostKind.REQUEST_ONLY });
     goAway();
     expect((await decide({ requestsPerMinute: 2 })).status?.requests?.remaining).toBe(1);
@@ -63,7 +63,7 @@ describe('a replica that asks its remote', () => {
     expect((await decide(terms)).refusal).toBeUndefined();
   });
 
-  it('finds an outage by its heartbeat, and when it reminds the remote', async () => {
+  it('finds an outage by its heartbeat, and when it hands over to a remote that has not heard of it', async () => {
     const idle = await setUp();
     idle.goAway();
     await vi.advanceTimersByTimeAsync(2_000);
@@ -71,8 +71,12 @@ describe('a replica that asks its remote', () => {
     const busy = await setUp();
     busy.state.answer = admitted(1, 100);
     await busy.decide({ requestsPerMinute: 2 });
-    busy.goAway();
-    await busy.limits.remind();
+    busy.state.place = { ...alone, isNew: true };
+    busy.handedOver.mockImplementation(() => {
+      busy.goAway();
+      throw new RpcError('unavailable', 'away');
+    });
+    await vi.advanceTimersByTimeAsync(2_000);
     expect(busy.limits.isAway).toBe(true);
   });
 
@@ -90,7 +94,7 @@ describe('a replica that asks its remote', () => {
 });
 
 describe('a replica whose remote refuses a reservation', () => {
-  it('returns its own slot of the request, and hands over no return that the remote made', async () => {
+  it('returns its own slot of the request, and hands that over with what it holds', async () => {
     const { limits, state, decide, goAway, comeBack } = await setUp();
     const terms = { requestsPerMinute: 2 };
     state.answer = admitted(1, 100);
@@ -100,7 +104,11 @@ describe('a replica whose remote refuses a reservation', () => {
     goAway();
     expect((await decide(terms, { requestId: 'alone' })).status?.requests?.remaining).toBe(1);
     await comeBack();
-    expect(state.handedOver.map(({ requestId }) => requestId)).toEqual(['alone']);
+    const handedOver = state.handedOver.map(({ requestId, isReturned }) => [requestId, isReturned]);
+    expect(handedOver).toEqual([
+      ['alone', undefined],
+      ['refused', true],
+    ]);
   });
 });
 
@@ -113,17 +121,6 @@ describe('a replica that waits for its remote', () => {
     await vi.advanceTimersByTimeAsync(1_000);
     expect(state.settles).toBe(settles);
     expect(state.beats.length).toBeGreaterThan(beats + 10);
-  });
-
-  it('hands over what a caller admitted by itself with the age that it has by then', async () => {
-    const { limits, time, state, decide, goAway, comeBack } = await setUp();
-    goAway();
-    await decide({ requestsPerMinute: 5 });
-    const own = { key: 'k', requestId: 'own', ageMs: 10_000 };
-    await limits.heartbeat({ group: 'callers', replicaId: 'c', admissions: [own] });
-    time.advanceMs(5_000);
-    await comeBack();
-    expect(state.handedOver).toContainEqual({ ...own, ageMs: 15_000 });
   });
 
   describe('and refuses a reservation', () => {
@@ -139,7 +136,7 @@ describe('a replica that waits for its remote', () => {
       for (const key of ['k', 'other']) await decide(terms, { key, requestId: 'seen' });
     };
 
-    it('hands over nothing of a slot that the request took meanwhile', async () => {
+    it('hands over that the request returned the slot that it took meanwhile', async () => {
       const opened = await setUp();
       const { limits, state, decide, goAway, comeBack } = opened;
       await seeBudget(opened);
@@ -153,11 +150,13 @@ describe('a replica that waits for its remote', () => {
       await reserveAnother(limits);
       expect((await limits.reserve(refused))?.limit).toBe(LimitName.BUDGET);
       await comeBack();
-      const kept = [
-        ['k', 'r2'],
-        ['other', 'r1'],
+      const own = [
+        { key: 'k', requestId: 'r2' },
+        { key: 'k', requestId: 'r1', isReturned: true },
       ];
-      expect(state.handedOver).toEqual(kept.map(([key, requestId]) => ({ key, requestId, ageMs: 0 })));
+      const all = [...own, { key: 'other', requestId: 'r1' }].map((slot) => ({ ...slot, ageMs: 0 }));
+      expect(state.handedOver).toHaveLength(3);
+      expect(state.handedOver).toEqual(expect.arrayContaining(all));
     });
 
     it('hands over the return of a slot that the remote gave', async () => {
@@ -175,15 +174,6 @@ describe('a replica that waits for its remote', () => {
     });
   });
 
-  it('does not remind the remote before the hand-over', async () => {
-    const { limits, state, decide, goAway, handedOver } = await setUp();
-    goAway();
-    await decide({ requestsPerMinute: 5 });
-    state.isAway = false;
-    await limits.remind();
-    expect(handedOver).not.toHaveBeenCalled();
-  });
-
   it('tells the others that it is back only after the hand-over', async () => {
     const { state, decide, goAway } = await setUp();
     goAway();
@@ -194,10 +184,10 @@ describe('a replica that waits for its remote', () => {
     state.heartbeat = gate.promise;
     state.isAway = false;
     await vi.advanceTimersByTimeAsync(6_000);
-    expect(new Set(state.beats.map(({ group }) => group))).toEqual(new Set(['test:returning']));
+    expect(new Set(state.beats.map(({ group }) => group))).toEqual(new Set(['edge:returning']));
     gate.resolve();
     await vi.advanceTimersByTimeAsync(0);
-    expect(state.beats.at(-1)?.group).toBe('test');
+    expect(state.beats.at(-1)?.group).toBe('edge');
   });
 
   it('does not fall back to lower totals that the remote answers before the hand-over fails', async () => {
@@ -207,16 +197,16 @@ describe('a replica that waits for its remote', () => {
     await decide(limits);
     await settle('a', 60);
     handedOver.mockImplementation(() => {
-      throw new Error('away');
+      throw new RpcError('unavailable', 'away');
     });
     state.used = 1;
     await comeBack();
     expect((await decide(limits)).refusal?.limit).toBe(LimitName.TOKENS_PER_DAY);
   });
 
-  it('reports how many admissions it handed over, those from meanwhile included', async () => {
+  it('hands over also what it admits meanwhile, and then says how long the outage was', async () => {
     const back = vi.fn();
-    const opened = await setUp(alone, { events: { away: ignore, back, decidedAlone: ignore } });
+    const opened = await setUp(alone, { events: { back } });
     const { state, decide, handedOver, goAway, comeBack } = opened;
     goAway();
     await decide({ requestsPerMinute: 5 });
@@ -225,8 +215,8 @@ describe('a replica that waits for its remote', () => {
       state.handedOver.push(...admissions);
     });
     await comeBack();
-    expect(state.handedOver.map(({ requestId }) => requestId)).toEqual(['r1', 'r2']);
-    expect(back.mock.calls).toEqual([[0, 2]]);
+    expect(new Set(state.handedOver.map(({ requestId }) => requestId))).toEqual(new Set(['r1', 'r2']));
+    expect(back.mock.calls).toEqual([[0]]);
   });
 
   it('asks no more than by its heartbeats once all is settled', async () => {
@@ -246,7 +236,7 @@ describe('a replica that is back before the others', () => {
   const [away, decidedAlone] = [vi.fn(), vi.fn()];
   /** Whose share is half of each limit until the other is back. */
   const returned = async () => {
-    const opened = await setUp(two, { events: { away, back: ignore, decidedAlone } });
+    const opened = await setUp(two, { events: { away, decidedAlone } });
     opened.goAway();
     await opened.decide({ requestsPerMinute: 2 });
     opened.state.place = { ...two, longestSilenceMs: 5_000 };
@@ -285,17 +275,7 @@ describe('a replica that is back before the others', () => {
     goAway();
     expect((await decide({ requestsPerMinute: 4 })).status?.degraded).toBe(true);
     await comeBack();
-    expect(state.handedOver.map(({ requestId }) => requestId)).toEqual(['r2']);
-  });
-
-  it('hands over nothing that the remote has admitted as well', async () => {
-    const { state, decide, goAway, comeBack } = await returned();
-    state.handedOver.length = 0;
-    expect((await decide({ requestsPerMinute: 6 })).status?.degraded).toBe(false);
-    goAway();
-    await decide({ requestsPerMinute: 6 });
-    await comeBack();
-    expect(state.handedOver.map(({ requestId }) => requestId)).toEqual(['r3']);
+    expect(state.handedOver.map(({ requestId }) => requestId)).toEqual(['r1', 'r2']);
   });
 
   it('stays with a remote that knows no places for a while', async () => {

@@ -1,6 +1,7 @@
 import { epochMs, randomId } from '@gateway/time';
-import type { FallbackOptions } from './fallback-options.ts';
-import type { OwnAdmission } from './limit-store.ts';
+import { WINDOW_MS } from './decide.ts';
+import { type OwnAdmission, type RemoteLimits, slicesOf } from './limit-store.ts';
+import type { Admission } from './minute-window.ts';
 import { LastKnownPlace, type ReplicaPlace } from './replica-share.ts';
 
 /**
@@ -8,14 +9,14 @@ import { LastKnownPlace, type ReplicaPlace } from './replica-share.ts';
  * return.
  */
 export class Heartbeats {
-  readonly #options: Pick<FallbackOptions, 'remote' | 'group'>;
+  readonly #remote: Pick<RemoteLimits, 'heartbeat'>;
   readonly #replicaId = randomId();
   readonly #place = new LastKnownPlace();
   /** Lets the remote tell a current heartbeat from one that was delayed by an outage. */
   #lastAnsweredAtMs: number | undefined;
 
-  constructor(options: Pick<FallbackOptions, 'remote' | 'group'>) {
-    this.#options = options;
+  constructor(remote: Pick<RemoteLimits, 'heartbeat'>) {
+    this.#remote = remote;
   }
 
   /** Undefined until the remote gives one. */
@@ -28,10 +29,9 @@ export class Heartbeats {
    * out of date.
    */
   async beat(isOfNow: () => boolean): Promise<ReplicaPlace | undefined> {
-    const { group } = this.#options;
     let place: ReplicaPlace | undefined;
     try {
-      const answered = await this.#touch(group, []);
+      const answered = await this.#touch(edges, []);
       if (isOfNow()) place = answered;
     } finally {
       this.#place.note(place, epochMs());
@@ -39,14 +39,23 @@ export class Heartbeats {
     return place;
   }
 
-  /**
-   * Gives the remote what it may lack. Whether the remote accepts it, even an empty list, shows
-   * whether the remote is reachable.
-   */
-  async tell(admissions: readonly OwnAdmission[]): Promise<void> {
-    const { group } = this.#options;
+  /** Whether the remote is reachable. @throws whatever the remote throws. */
+  probe(): Promise<void> {
+    return this.#return([]);
+  }
+
+  /** Gives the remote what it may lack, each with its age. @throws whatever the remote throws. */
+  async tell(admissions: readonly Admission[]): Promise<void> {
+    for (const some of slicesOf(admissions)) {
+      const nowMs = epochMs();
+      const aged = some.map(({ enteredMs, ...admission }) => ({ ...admission, ageMs: Math.max(0, nowMs - enteredMs) }));
+      await this.#return(aged.filter(({ ageMs }) => ageMs < WINDOW_MS));
+    }
+  }
+
+  async #return(admissions: readonly OwnAdmission[]): Promise<void> {
     try {
-      await this.#touch(`${group}:returning`, admissions);
+      await this.#touch(`${edges}:returning`, admissions);
     } finally {
       // What is known about the other replicas must not expire in the meantime.
       this.#place.note(undefined, epochMs());
@@ -55,8 +64,11 @@ export class Heartbeats {
 
   async #touch(group: string, admissions: readonly OwnAdmission[]): Promise<ReplicaPlace | undefined> {
     const beat = { group, replicaId: this.#replicaId, admissions, lastAnsweredAtMs: this.#lastAnsweredAtMs };
-    const answered = await this.#options.remote.heartbeat(beat);
+    const answered = await this.#remote.heartbeat(beat);
     this.#lastAnsweredAtMs = answered?.answeredAtMs ?? this.#lastAnsweredAtMs;
     return answered;
   }
 }
+
+/** The replicas that share limits while the remote is away. */
+const edges = 'edge';

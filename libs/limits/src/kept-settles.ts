@@ -1,19 +1,13 @@
-import type { FallbackEvents } from './fallback-options.ts';
 import { type Settlement, slicesOf } from './limit-store.ts';
-
-export interface KeptSettlesOptions {
-  /** Beyond this number the oldest settle is dropped. */
-  readonly maxKept: number;
-  readonly events: Pick<FallbackEvents, 'settleDropped' | 'settlesWaiting' | 'settleReplayed'>;
-}
 
 /** Settles that are due to the remote: each once, the oldest first. */
 export class KeptSettles {
-  readonly #options: KeptSettlesOptions;
+  readonly #maxKept: number;
   readonly #settles = new Map<string, Settlement>();
 
-  constructor(options: KeptSettlesOptions) {
-    this.#options = options;
+  /** @param maxKept beyond this number the oldest settle is dropped. */
+  constructor(maxKept: number) {
+    this.#maxKept = maxKept;
   }
 
   get size(): number {
@@ -21,14 +15,9 @@ export class KeptSettles {
   }
 
   keep(settlement: Settlement): void {
-    const { maxKept, events } = this.#options;
     this.#settles.set(JSON.stringify([settlement.key, settlement.localDay, settlement.requestId]), settlement);
     const [oldest = ''] = this.#settles.keys();
-    if (this.#settles.size > maxKept) {
-      this.#settles.delete(oldest);
-      events.settleDropped?.();
-    }
-    events.settlesWaiting?.(this.#settles.size);
+    if (this.#settles.size > this.#maxKept) this.#settles.delete(oldest);
   }
 
   /**
@@ -40,11 +29,9 @@ export class KeptSettles {
       const replays = some.map(async ([name, settlement]) => {
         await settle({ ...settlement, isLate: true });
         this.#settles.delete(name);
-        this.#options.events.settleReplayed?.(settlement);
       });
       const outcomes = await Promise.allSettled(replays);
       if (outcomes.every(({ status }) => status === 'rejected')) break;
     }
-    this.#options.events.settlesWaiting?.(this.#settles.size);
   }
 }

@@ -28,11 +28,16 @@ export interface LimitStore extends RemoteLimits {
    * ledger may lag, and answers may arrive out of order.
    */
   reload(counter: CounterName, total: LedgerTotal): Promise<ReloadedCounter>;
+  /**
+   * Raises counters to totals that were known, where they are lower. The next total of the ledger
+   * replaces them, whatever it is, and is waited for. If pending requests have no total below them,
+   * it was lost, and they come on top.
+   */
   raise(known: readonly KnownTotal[]): Promise<void>;
-  /** The total of a counter that this process saw last. The store itself may have lost it since. */
-  knownTotal?(counter: CounterName): number | undefined;
-  /** Calls the listener after each settle that was kept in an outage. */
-  onLateSettle?(listener: (settlement: Settlement) => void): void;
+  /** Whether it may have come back as an older copy just now. */
+  readonly mayLackTotals?: boolean;
+  /** Connects, if there is something to connect to. */
+  start?(): Promise<void>;
   /** Why nothing can be decided now; undefined when the store is ready. */
   notReady?(): string | undefined;
 }
@@ -56,19 +61,10 @@ export interface RemoteLimits {
    */
   renew(running: readonly Reservation[]): Promise<void>;
   /**
-   * Records that a replica of a group is alive and which requests it admitted by itself: each once,
-   * even beyond a limit. Returns the replica's place; undefined while the other replicas are
-   * unknown.
+   * Records that a replica of a group is alive and which requests it admitted: each once, even
+   * beyond a limit. Returns the replica's place; undefined if it is unknown.
    */
   heartbeat(beat: Heartbeat): Promise<ReplicaPlace | undefined>;
-  /**
-   * Raises counters to totals that were known, where they are lower. The next total of the ledger
-   * replaces them, whatever it is, and is waited for. If pending requests have no total below them,
-   * it was lost, and they come on top.
-   */
-  raise?(known: readonly KnownTotal[]): Promise<void>;
-  /** Connects, if there is something to connect to. */
-  start?(): Promise<void>;
 }
 
 export interface Heartbeat {

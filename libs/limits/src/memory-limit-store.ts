@@ -20,6 +20,7 @@ import {
   counterName,
   endedName,
   type KnownTotal,
+  type LimitedKey,
   nameOf,
   type Reservation,
   subjectsOf,
@@ -105,7 +106,6 @@ export class MemoryLimitStore implements LimitStore {
     return this.decide(check);
   }
 
-  /** Decides as `admit` promises. */
   protected decide(check: Check & Shared): Decision {
     this.#purge();
     const meters = metersOf(check);
@@ -224,7 +224,6 @@ export class MemoryLimitStore implements LimitStore {
     return this.#counters.open(counter).reload(total);
   }
 
-  /** Sets a counter's total, whatever it was. */
   setTotal(counter: CounterName, total: number): void {
     this.#counters.open(counter).set(total);
   }
@@ -242,6 +241,11 @@ export class MemoryLimitStore implements LimitStore {
   record(admissions: readonly OwnAdmission[]): void {
     this.#purge();
     this.#windows.record(admissions);
+  }
+
+  /** How many slots requests hold that took them until then. */
+  slotsUntil(key: LimitedKey, untilMs: number): number {
+    return this.#windows.open(key, epochMs()).window.sizeUntil(untilMs);
   }
 
   /** Returns the slots and places of a refused request, wherever it took them. */

@@ -35,6 +35,11 @@ export class MinuteWindow {
     return this.#requestIds.size;
   }
 
+  /** How many requests entered until then. */
+  sizeUntil(untilMs: number): number {
+    return this.#newestMs <= untilMs ? this.size : this.entries.filter(({ enteredMs }) => enteredMs <= untilMs).length;
+  }
+
   /** When each request entered, ordered by time. */
   get entries(): readonly Entry[] {
     return this.#entries.slice(this.#expiredCount);

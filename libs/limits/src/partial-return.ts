@@ -1,4 +1,4 @@
-import { type ReplicaPlace, replicaHeartbeatMs } from './replica-share.ts';
+import { type ReplicaPlace, replicaSilenceMs } from './replica-share.ts';
 
 /**
  * The time between the return of one replica to the remote and the return of all. The remote's
@@ -18,12 +18,9 @@ export class PartialReturn {
     this.#sinceMs = sinceMs;
   }
 
-  /**
-   * A replica that was never away reports within this time. A replica that stays away or has
-   * stopped must not hold up the others for longer.
-   */
+  /** A replica that is silent for longer counts as gone, and must not hold up the others. */
   isOver(nowMs: number): boolean {
-    return nowMs >= this.#sinceMs + replicaHeartbeatMs;
+    return nowMs >= this.#sinceMs + replicaSilenceMs;
   }
 
   /**

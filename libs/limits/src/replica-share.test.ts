@@ -71,21 +71,23 @@ describe('the last known place', () => {
 describe('a check by a share', () => {
   const check = { key: 'k', requestId: 'r', costKind: CostKind.REQUEST_AND_TOKENS };
   const place = { replicas: 3, position: 0 };
+  const byShare = (given: Parameters<typeof checkByShare>[0]) =>
+    checkByShare(given, place, ({ key }, limit) => (key === 'g' ? limit : limit - 3));
 
-  it('has the share of what must not be exceeded at any instant, and all of the rest', () => {
+  it('has its part of what must not be exceeded at any instant, and all of the rest', () => {
     const limits = { requestsPerMinute: 10, concurrentRequests: 4, tokensPerDay: 100 };
-    const shared = { requestsPerMinute: 4, concurrentRequests: 2, tokensPerDay: 100 };
-    expect(checkByShare({ ...check, limits, group: { key: 'g', limits } }, place)).toEqual({
+    const shared = { requestsPerMinute: 7, concurrentRequests: 2, tokensPerDay: 100 };
+    expect(byShare({ ...check, limits, group: { key: 'g', limits } })).toEqual({
       ...{ ...check, place, limits: shared },
-      group: { key: 'g', limits: shared },
+      group: { key: 'g', limits: { ...shared, requestsPerMinute: 10 } },
     });
   });
 
   it('has no limit that was not set', () => {
     const none = { requestsPerMinute: undefined, concurrentRequests: undefined };
-    expect(checkByShare({ ...check, limits: {} }, place)).toEqual({ ...check, place, limits: none });
-    expect(checkByShare(check, place)).toEqual({ ...check, place, limits: undefined });
-    expect(checkByShare(check, place)).not.toHaveProperty('group');
+    expect(byShare({ ...check, limits: {} })).toEqual({ ...check, place, limits: none });
+    expect(byShare(check)).toEqual({ ...check, place, limits: undefined });
+    expect(byShare(check)).not.toHaveProperty('group');
   });
 
   it('is answered with the whole limits, where these were checked', () => {

@@ -1,7 +1,7 @@
 import type { LimitStatus } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { LRUCache } from 'lru-cache';
 import type { Decision } from './decide.ts';
-import type { Check, KeyLimits } from './limited-key.ts';
+import { type Check, type KeyLimits, type Subject, subjectsOf } from './limited-key.ts';
 
 /**
  * The position of a replica among those that divide a limit while they can't reach the store that
@@ -18,7 +18,7 @@ export interface ReplicaPlace {
   readonly longestSilenceMs?: number;
   /** By the store's clock. */
   readonly answeredAtMs?: number | undefined;
-  /** Whether the store had not heard of the replica, or has forgotten it. */
+  /** Whether the store may lack what the replica admitted: it had not heard of the replica. */
   readonly isNew?: boolean;
 }
 
@@ -32,15 +32,13 @@ export interface Shared {
   readonly place?: ReplicaPlace | undefined;
 }
 
-/** A check by a replica's share of the limits that must not be exceeded at any instant. */
-export function checkByShare(check: Check, place: ReplicaPlace): Check & Shared {
-  const { limits, group } = check;
-  return {
-    ...check,
-    place,
-    limits: limitsByShare(limits, place),
-    ...(group && { group: { ...group, limits: limitsByShare(group.limits, place) } }),
-  };
+/** The part of requests per minute that falls to a replica. */
+type CapOf = (subject: Subject, requestsPerMinute: number) => number;
+
+/** A check by a replica's part of the limits that must not be exceeded at any instant. */
+export function checkByShare(check: Check, place: ReplicaPlace, capOf: CapOf): Check & Shared {
+  const [limits, groupLimits] = subjectsOf(check).map((subject) => limitsByShare(subject, place, capOf));
+  return { ...check, place, limits, ...(check.group && { group: { ...check.group, limits: groupLimits } }) };
 }
 
 /** The decision by a share, as callers see it: with the whole limits. */
@@ -50,12 +48,13 @@ export function asWhole({ limits, group }: Check, decision: Decision): Decision 
   return decision;
 }
 
-function limitsByShare(limits: KeyLimits | undefined, place: ReplicaPlace): KeyLimits | undefined {
+function limitsByShare(subject: Subject, place: ReplicaPlace, capOf: CapOf): KeyLimits | undefined {
+  const { limits } = subject;
   if (limits === undefined) return undefined;
   const { requestsPerMinute, concurrentRequests } = limits;
   return {
     ...limits,
-    requestsPerMinute: requestsPerMinute === undefined ? undefined : shareOf(requestsPerMinute, place),
+    requestsPerMinute: requestsPerMinute === undefined ? undefined : capOf(subject, requestsPerMinute),
     concurrentRequests: concurrentRequests === undefined ? undefined : shareOf(concurrentRequests, place),
   };
 }

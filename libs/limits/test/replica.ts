@@ -1,5 +1,7 @@
+import { isDeepStrictEqual } from 'node:util';
 import { create } from '@bufbuild/protobuf';
 import { CostKind, LimitStatusSchema, type Refusal } from '@gateway/proto/limiter/v2/limit_pb.js';
+import { RpcError } from '@gateway/rpc';
 import { ManualTime } from '@gateway/time/simulated';
 import { onTestFinished, vi } from 'vitest';
 import type { Decision } from '../src/decide.ts';
@@ -18,25 +20,33 @@ export const today = '2026-11-20';
  * A replica whose remote is away from `goAway` on. Until then the remote answers what the test
  * says.
  */
-export async function setUp(place: ReplicaPlace = alone, more: Parameters<typeof open>[1] = {}) {
+export async function setUp(place: ReplicaPlace = alone, more: More = {}) {
   const opened = open(place, more);
   await opened.limits.start();
   return opened;
 }
 
+type More = Partial<Pick<FallbackOptions, 'failureMode' | 'localMaxMs'>> & {
+  readonly events?: Partial<FallbackOptions['events']>;
+};
+
 /** The same, not yet started. */
-export function open(place: ReplicaPlace = alone, more: Partial<Omit<FallbackOptions, 'remote'>> = {}) {
+export function open(place: ReplicaPlace = alone, more: More = {}) {
   const time = new ManualTime(at);
   onTestFinished(() => time[Symbol.dispose]());
   const state = {
-    ...{ isAway: false, refusesSettles: false, start: Promise.resolve(), heartbeat: Promise.resolve() },
+    ...{ isAway: false, refusesSettles: false, heartbeat: Promise.resolve() },
     ...{ place: place as ReplicaPlace | undefined, answer: undefined as Decision | undefined, used: 0 },
     refusal: undefined as Refusal | undefined,
+    /** Each once. */
     ...{ handedOver: [] as OwnAdmission[], beats: [] as Omit<Heartbeat, 'admissions'>[], settles: 0 },
   };
-  const handedOver = vi.fn((admissions: readonly OwnAdmission[]) => void state.handedOver.push(...admissions));
+  const handedOver = vi.fn((admissions: readonly OwnAdmission[]) => {
+    const isNew = (slot: OwnAdmission) => !state.handedOver.some((told) => isDeepStrictEqual(told, slot));
+    state.handedOver.push(...admissions.filter(isNew));
+  });
   const unlessAway = <T>(answer: T) => {
-    if (state.isAway) throw new Error('away');
+    if (state.isAway) throw new RpcError('unavailable', 'away');
     return answer;
   };
   const settled = vi.fn((_requestId: string) => undefined);
@@ -44,13 +54,12 @@ export function open(place: ReplicaPlace = alone, more: Partial<Omit<FallbackOpt
   const limits = new FallbackLimits({
     remote: {
       admit: async () => unlessAway(state.answer ?? {}),
-      start: () => state.start,
       reserve: async () => unlessAway(state.refusal),
       renew: async () => unlessAway(undefined),
       async settle({ requestId }) {
         state.settles += 1;
         unlessAway(undefined);
-        if (state.refusesSettles) throw new Error('refused');
+        if (state.refusesSettles) throw new RpcError('internal', 'refused');
         settled(requestId);
         return { usedTokens: state.used, isLoaded: true };
       },
@@ -62,17 +71,10 @@ export function open(place: ReplicaPlace = alone, more: Partial<Omit<FallbackOpt
         return state.place;
       },
     },
-    group: 'test',
-    events: { away: ignore, back: ignore, decidedAlone: ignore },
     failureMode: 'local',
     localMaxMs: Infinity,
-    leastReplicas: 1,
-    maxKeys: 1_000,
-    maxKept: 100_000,
-    probeEveryMs: 50,
-    mayForget: false,
-    isOutage: () => true,
     ...more,
+    events: { away: ignore, back: ignore, decidedAlone: ignore, settleKept: ignore, ...more.events },
   });
   let requests = 0;
   const decide = (terms: Check['limits'], more: Partial<Check> = {}) => {

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Environment, simulatedGatewayConfig } from '@gateway/config';
 import type { GatewayDatabase } from '@gateway/database';
-import { plainLimiter } from '@gateway/edge-router/admission/admit';
 import { readEdgeRouterConfig } from '@gateway/edge-router/config';
 import type { EdgeRouterService } from '@gateway/edge-router/service';
 import { createIdentityService } from '@gateway/identity/service';
@@ -20,7 +19,6 @@ import { createPoolBrokerService } from '@gateway/pool-broker/service';
 import { MemoryPoolStore } from '@gateway/pool-broker/store/memory-pool-store';
 import { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { SignInService } from '@gateway/proto/identity/v1/person_service_pb.js';
-import { LimiterService } from '@gateway/proto/limiter/v2/limiter_service_pb.js';
 import { PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { UsageIngestService, UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { directClientOf, type ServiceRoute, serviceRoute } from '@gateway/rpc';
@@ -134,7 +132,7 @@ async function openStores({ env, config: { redis }, runtime, stack }: Wiring) {
     const limitStore = stack.use(new EmbeddedLimitStore({ path, maxKeys, runtime }));
     return { limitStore, poolStore: new MemoryPoolStore() };
   }
-  const { openSharedLimitStore } = await import('@gateway/limiter/store/fallback-limit-store');
+  const { openSharedLimitStore } = await import('@gateway/limiter/store/shared-limit-store');
   const { openSharedPoolStore } = await import('@gateway/pool-broker/store/fallback-pool-store');
   const limitStore = openSharedLimitStore(readStandAloneLimiterConfig(env), runtime, stack);
   return { limitStore, poolStore: stack.use(await openSharedPoolStore(redis, runtime)) };
@@ -162,8 +160,7 @@ async function openUsageStream({ env, config: { natsServers: servers }, runtime,
 async function createEdge(wiring: Wiring, routes: readonly ServiceRoute[]): Promise<EdgeRouterService> {
   const { env, config, runtime } = wiring;
   if (config.workers > 1) return createFrontWorkers(wiring, routes);
-  const limiter = plainLimiter(directClientOf(routes, LimiterService));
-  return createFront(env, (service) => directClientOf(routes, service), limiter, runtime);
+  return createFront(env, (service) => directClientOf(routes, service), config, runtime);
 }
 
 /**

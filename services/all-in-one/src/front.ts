@@ -1,6 +1,7 @@
 import type { DescService } from '@bufbuild/protobuf';
 import type { Environment } from '@gateway/config';
-import type { CreateLimiter } from '@gateway/edge-router/admission/admit';
+import { plainLimiter } from '@gateway/edge-router/admission/admit';
+import { outageTolerant } from '@gateway/edge-router/admission/outage-tolerant-limiter';
 import { readEdgeRouterConfig } from '@gateway/edge-router/config';
 import type { EdgeRouterPeers } from '@gateway/edge-router/peers';
 import { createEdgeRouterService, type EdgeRouterService } from '@gateway/edge-router/service';
@@ -10,12 +11,14 @@ import { createMessagesAdapterService } from '@gateway/messages-adapter/service'
 import { AdapterService } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { SignInService } from '@gateway/proto/identity/v1/person_service_pb.js';
+import { LimiterService } from '@gateway/proto/limiter/v2/limiter_service_pb.js';
 import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import { CredentialService, PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { UsageIngestService, UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { readResponsesAdapterConfig } from '@gateway/responses-adapter/config';
 import { createResponsesAdapterService } from '@gateway/responses-adapter/service';
 import { type Client, directClientOf } from '@gateway/rpc';
+import type { AllInOneConfig } from './config.ts';
 
 /** Gives the front clients of the services that exist once in the whole gateway. */
 type ClientOf = <S extends DescService>(service: S) => Client<S>;
@@ -27,7 +30,7 @@ type ClientOf = <S extends DescService>(service: S) => Client<S>;
 export async function createFront(
   env: Environment,
   clientOf: ClientOf,
-  limiter: CreateLimiter,
+  { redis }: Pick<AllInOneConfig, 'redis'>,
   runtime: ServiceRuntime,
 ): Promise<EdgeRouterService> {
   await using stack = new AsyncDisposableStack();
@@ -36,8 +39,10 @@ export async function createFront(
   const responses = stack.use(createResponsesAdapterService(readResponsesAdapterConfig(env), adapterPeers, runtime));
   const messages = stack.use(createMessagesAdapterService(readMessagesAdapterConfig(env), adapterPeers, runtime));
   const ingest = clientOf(UsageIngestService);
+  // A limiter in memory is away only when the gateway is.
+  const limiterOver = redis === undefined ? plainLimiter : outageTolerant;
   const peers: EdgeRouterPeers = {
-    ...{ broker, limiter, areOnThisMachine: true },
+    ...{ broker, limiter: limiterOver(clientOf(LimiterService)), areOnThisMachine: true },
     identity: clientOf(IdentityService),
     signIn: clientOf(SignInService),
     usageQuery: clientOf(UsageQueryService),

@@ -5,18 +5,15 @@ import { readLimiterConfig, readStandAloneLimiterConfig } from './config.ts';
 describe('the limiter’s settings', () => {
   it('have safe defaults', () => {
     expect(readLimiterConfig({})).toEqual({
-      failureMode: 'local',
-      localMaxMs: 300_000,
-      leastReplicas: 1,
       memoryMaxKeys: 100_000,
       reconcileEveryMs: 10_000,
     });
   });
 
   it('name every variable that a limiter of its own lacks or can’t use, at once', () => {
-    const read = () => readStandAloneLimiterConfig({ LIMITER_FAILURE_MODE: 'open', USAGE_QUERY_URL: 'nowhere' });
+    const read = () => readStandAloneLimiterConfig({ LIMITER_RECONCILE_SECONDS: '0', USAGE_QUERY_URL: 'nowhere' });
     expect(read).toThrow(ConfigError);
-    expect(read).toThrow(/LIMITER_FAILURE_MODE.*REDIS_URL.*redis:\/\/127.*USAGE_QUERY_URL/s);
+    expect(read).toThrow(/LIMITER_RECONCILE_SECONDS.*REDIS_URL.*redis:\/\/127.*USAGE_QUERY_URL/s);
   });
 
   it('take Redis as one server and as a cluster', () => {

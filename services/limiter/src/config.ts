@@ -25,19 +25,7 @@ export function readStandAloneLimiterConfig(env: Environment) {
 
 function limiterSettings(reader: EnvReader) {
   return {
-    // While Redis is away, `local` decides from an exact window in each limiter, and `closed`
-    // refuses to decide.
-    failureMode: reader.oneOf('LIMITER_FAILURE_MODE', ['local', 'closed'], 'local'),
-    // How long limiters may decide from local windows in one outage; after that they fail as
-    // `closed`.
-    localMaxMs: reader.integer('LIMITER_LOCAL_MAX_SECONDS', 300, { max: 86_400 }) * 1_000,
-    // The minimum number of limiters that the requests per minute are divided by while Redis is
-    // away. Limiters count each other by heartbeats in Redis; set this if more limiters may start
-    // during an outage.
-    leastReplicas: reader.integer('LIMITER_REPLICAS', 1, { min: 1, max: 1_000 }),
-    // How many keys are kept in memory; beyond it the least recently used are reset. It also limits
-    // how many admissions of the last minute, and how many settles, are kept for an outage of
-    // Redis.
+    // How many keys are kept in memory without Redis; beyond it the least recently used are reset.
     memoryMaxKeys: reader.integer('LIMITER_MEMORY_MAX_KEYS', 100_000, { min: 1, max: 10_000_000 }),
     // How often the total of a counter in use is reloaded from the usage ledger.
     reconcileEveryMs: reader.integer('LIMITER_RECONCILE_SECONDS', 10, { min: 1, max: 3_600 }) * 1_000,

@@ -19,10 +19,6 @@ export function createLimiterMetrics(metrics: Metrics) {
   for (const continued of ['last_known', 'from_zero', 'refused']) missingTotals.inc({ continued }, 0);
   return {
     decisions,
-    degraded: metrics.counter({
-      name: 'gateway_limiter_degraded_total',
-      help: 'Decisions from local windows because the shared store was unreachable.',
-    }),
     outages: metrics.counter({
       name: 'gateway_limiter_store_outages_total',
       help: 'Outages of the shared store.',
@@ -30,18 +26,6 @@ export function createLimiterMetrics(metrics: Metrics) {
     storeAway: metrics.gauge({
       name: 'gateway_limiter_store_away',
       help: '1 while the shared store is unreachable, else 0.',
-    }),
-    handedOver: metrics.counter({
-      name: 'gateway_limiter_handed_over_admissions_total',
-      help: 'Local admissions that were handed over to the shared store after an outage.',
-    }),
-    pendingSettles: metrics.gauge({
-      name: 'gateway_limiter_pending_settles',
-      help: 'Settles that wait for the shared store.',
-    }),
-    droppedSettles: metrics.counter({
-      name: 'gateway_limiter_dropped_settles_total',
-      help: 'Settles dropped because too many waited. Day counters miss them until they are reloaded.',
     }),
     loadFailures: metrics.counter({
       name: 'gateway_limiter_day_total_load_failures_total',

@@ -1,7 +1,7 @@
 import type { Environment } from '@gateway/config';
 import type { Service, ServiceRuntime } from '@gateway/lifecycle';
 import { peerChannels } from '@gateway/lifecycle/transport';
-import { chargesOf, type LimitStore, MemoryLimitStore } from '@gateway/limits';
+import { type LimitStore, MemoryLimitStore } from '@gateway/limits';
 import { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { type LimiterConfig, readStandAloneLimiterConfig, type StandAloneLimiterConfig } from './config.ts';
 import { CounterTotals, type LedgerReader } from './ledger/counter-totals.ts';
@@ -31,9 +31,6 @@ export function createLimiterService(
   const metrics = createLimiterMetrics(runtime.metrics);
   const parts = { store, usageQuery, metrics, logger: runtime.logger, everyMs: config.reconcileEveryMs };
   const totals = new CounterTotals(parts);
-  store.onLateSettle?.((settlement) => {
-    for (const { counter } of chargesOf(settlement)) totals.noteLateSettle(counter);
-  });
   const draining = new AbortController();
   return {
     routes: limiterRoutes({ store, totals, metrics }, draining.signal),
@@ -56,7 +53,7 @@ export function createLimiterService(
  */
 export async function createLimiterFromEnvironment(env: Environment, runtime: ServiceRuntime): Promise<Service> {
   const config = readStandAloneLimiterConfig(env);
-  const { openSharedLimitStore } = await import('./store/fallback-limit-store.ts');
+  const { openSharedLimitStore } = await import('./store/shared-limit-store.ts');
   const resources = new AsyncDisposableStack();
   const openChannel = await peerChannels(runtime, resources);
   const { usageQueryUrl } = config;

@@ -6,7 +6,7 @@ import { roomMs } from '@gateway/testkit/room';
 import { localDayOf } from '@gateway/time';
 import { readStandAloneLimiterConfig } from '../src/config.ts';
 import { createLimiterService, type LimiterPeers } from '../src/service.ts';
-import { openSharedLimitStore } from '../src/store/fallback-limit-store.ts';
+import { openSharedLimitStore } from '../src/store/shared-limit-store.ts';
 
 export type LimiterClient = Client<typeof LimiterService>;
 
@@ -46,6 +46,9 @@ export const deadline = { timeoutMs: roomMs(5_000) };
 export const freshKey = () => `test:${randomUUID()}`;
 
 export const today = () => localDayOf(Date.now());
+
+/** What a call fails with while Redis is away: gRPC's UNAVAILABLE, and how long to wait. */
+export const redisIsAway = { code: 'providers_unavailable', retryAfterMs: 1_000 };
 
 /** Makes this many concurrent requests. Fails when one of the calls does. */
 export function admitMany({ client }: LimiterUnderTest, key: string, count: number, requestsPerMinute = 5) {

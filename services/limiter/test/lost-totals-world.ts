@@ -1,4 +1,4 @@
-import { budgetSpan, daySpan, type LimitStore } from '@gateway/limits';
+import { budgetSpan, daySpan, type LimitStore, MemoryLimitStore } from '@gateway/limits';
 import { BudgetPeriod } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { LimiterService } from '@gateway/proto/limiter/v2/limiter_service_pb.js';
 import { directClientOf } from '@gateway/rpc';
@@ -10,10 +10,8 @@ import { vi } from 'vitest';
 import { readLimiterConfig } from '../src/config.ts';
 import { createLimiterService, type LimiterPeers } from '../src/service.ts';
 import { RedisLimitStore } from '../src/store/redis-limit-store.ts';
-import { openLimiters } from './fallback-limiters.ts';
-import { FlakyStore } from './flaky-store.ts';
+import { SharedLimitStore } from '../src/store/shared-limit-store.ts';
 import { redisAt } from './redis-at.ts';
-import { redisProxy } from './redis-proxy.ts';
 import { UsageLedger } from './usage-ledger.ts';
 
 const noonMs = Date.parse('2026-11-20T11:00:00Z');
@@ -52,36 +50,33 @@ function budgetOf(period: BudgetPeriod, firstDay: string) {
 
 /** A store that limiters share, and that loses its memory. */
 interface LossyStore {
-  /** A connection of its own, which the test can break. */
-  connect(): Promise<{ readonly remote: LimitStore; setAway(isAway: boolean): void }>;
+  connect(): LimitStore;
   forget(): Promise<unknown>;
 }
 
 /** In memory, only the test moves time. */
 function lossyMemory(): LossyStore {
-  const first = new FlakyStore();
-  return {
-    async connect() {
-      const remote = new FlakyStore(first);
-      return {
-        remote,
-        setAway(isAway) {
-          remote.away = isAway ? 'before the call' : 'no';
-        },
-      };
+  let memory = new MemoryLimitStore({ maxKeys: 100 });
+  const connected = new Proxy({} as LimitStore, {
+    get: (_target, name: keyof MemoryLimitStore) => {
+      const call = memory[name];
+      return typeof call === 'function' ? call.bind(memory) : call;
     },
-    forget: async () => first.forgetEverything(),
+  });
+  return {
+    connect: () => connected,
+    async forget() {
+      memory = new MemoryLimitStore({ maxKeys: 100 });
+    },
   };
 }
 
 function lossyRedis(stack: AsyncDisposableStack, url: string): LossyStore {
   const driver = stack.adopt(new Redis(url), (each) => each.disconnect());
   return {
-    async connect() {
-      const proxy = stack.use(await redisProxy(url));
+    connect() {
       const runtime = { logger: createLogger('limiter', 'silent'), metrics: new Metrics() };
-      const remote = new RedisLimitStore({ settings: redisAt(proxy.url), redisNowMs: epochMs, ...runtime });
-      return { remote: stack.use(remote), setAway: proxy.loseAnswers };
+      return stack.use(new RedisLimitStore({ settings: redisAt(url), redisNowMs: epochMs, ...runtime }));
     },
     forget: () => driver.flushall(),
   };
@@ -130,13 +125,12 @@ export async function openLostTotals({ isMoney, terms, known, counter }: Kind, r
   /** A limiter that knows nothing yet. */
   async function startLimiter() {
     const own = stack.use(new AsyncDisposableStack());
-    const { remote, setAway } = await lossy.connect();
-    const [store] = openLimiters(own, [remote]);
-    if (store === undefined) throw new Error('there is one');
-    if (remote instanceof RedisLimitStore) remote.onReconnected(() => void store.remind());
+    const logger = createLogger('limiter', 'silent');
     const metrics = new Metrics();
-    const runtime = { logger: createLogger('limiter', 'silent'), metrics };
-    const service = own.use(createLimiterService(readLimiterConfig({}), { usageQuery }, runtime, { store }));
+    const store = own.use(new SharedLimitStore(lossy.connect(), { logger, metrics }));
+    const service = own.use(
+      createLimiterService(readLimiterConfig({}), { usageQuery }, { logger, metrics }, { store }),
+    );
     await service.start();
     const limiter = directClientOf(service.routes, LimiterService);
     /** Asks for an edge that saw this total last. */
@@ -147,7 +141,7 @@ export async function openLostTotals({ isMoney, terms, known, counter }: Kind, r
       return asked;
     };
     return {
-      ...{ store, remote, metrics, setAway, decide },
+      ...{ store, metrics, decide },
       ask: async (seen?: number) => (await decide(seen)).refusal,
       /** The total that an answer shows; undefined if it is unknown. */
       async shown(seen?: number) {

@@ -1,10 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { GatewayError } from '@gateway/errors';
-import { replicaHeartbeatMs } from '@gateway/limits';
 import { freePort, startRedis, type TestServer } from '@gateway/testkit';
 import { roomMs } from '@gateway/testkit/room';
+import { epochMs } from '@gateway/time';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { admitMany, deadline, freshKey, type LimiterUnderTest, startLimiter, today } from './limiter-under-test.ts';
+import { admitMany, deadline, freshKey, redisIsAway, startLimiter, today } from './limiter-under-test.ts';
 import { redisProxy } from './redis-proxy.ts';
 
 /** How long anything that waited for Redis may take once Redis is back. */
@@ -13,163 +11,78 @@ const limits = { requestsPerMinute: 5, tokensPerDay: 1_000 };
 
 describe('a limiter whose Redis goes away', () => {
   let redis: TestServer;
-  // A limiter that has not heard of any other.
   beforeEach(async () => {
     redis = await startRedis();
   });
   afterEach(() => redis[Symbol.asyncDispose]());
 
-  it('decides exactly by itself while Redis is frozen, and returns by itself', async () => {
+  it('decides nothing while Redis is frozen, says so with a wait, stays ready, and returns by itself', async () => {
     await using limiter = await startLimiter(redis.url);
     const { client, service, metric } = limiter;
     const key = freshKey();
-    expect((await client.admit({ key, requestId: 'before', limits }, deadline)).status?.degraded).toBe(false);
-    expect(
-      (await client.settle({ key, requestId: 'before', localDay: today(), tokens: 900 }, deadline)).usedTokens,
-    ).toBe(900);
-
+    const admit = (requestId: string) => client.admit({ key, requestId, limits }, deadline);
+    const settle = { key, requestId: 'before', localDay: today(), tokens: 900 };
+    expect((await admit('before')).refusal).toBeUndefined();
+    expect((await client.settle(settle, deadline)).usedTokens).toBe(900);
     await redis.pause();
-    const decisions = await admitMany(limiter, key, 20);
-    expect(decisions.filter(({ isAdmitted }) => isAdmitted)).toHaveLength(4);
-    expect(decisions.every(({ status }) => status?.degraded)).toBe(true);
-    expect(decisions[0]?.status?.tokens?.remaining).toBe(100);
+    await expect(admit('during')).rejects.toMatchObject(redisIsAway);
+    await expect(client.settle({ ...settle, requestId: 'during' }, deadline)).rejects.toMatchObject(redisIsAway);
+    await expect(client.heartbeat({ group: 'edge', replicaId: 'e' }, deadline)).rejects.toMatchObject(redisIsAway);
     expect(await service.notReady()).toBeUndefined();
-    expect(await metric('degraded_total')).toBe(20);
-    expect(await metric('store_away')).toBe(1);
-
-    const settled = await client.settle({ key, requestId: 'during', localDay: today(), tokens: 100 }, deadline);
-    expect(settled.usedTokens).toBe(1_000);
-    expect(await metric('pending_settles')).toBe(1);
-
+    expect([await metric('store_outages_total'), await metric('store_away')]).toEqual([1, 1]);
     await redis.resume();
-    await expect
-      .poll(async () => (await client.peek({ key, limits }, deadline)).status)
-      .toMatchObject({
-        degraded: false,
-        tokens: { remaining: 0 },
-        requests: { remaining: 0 },
-      });
-    await expect.poll(() => metric('pending_settles'), recovery).toBe(0);
-    expect(await metric('store_away')).toBe(0);
-    expect(
-      (await client.settle({ key, requestId: 'during', localDay: today(), tokens: 100 }, deadline)).usedTokens,
-    ).toBe(1_000);
+    const isAdmitted = () =>
+      admit('after').then(
+        ({ refusal }) => refusal === undefined,
+        () => false,
+      );
+    await expect.poll(isAdmitted, recovery).toBe(true);
+    expect((await client.peek({ key, limits }, deadline)).status).toMatchObject({
+      degraded: false,
+      tokens: { remaining: 100 },
+    });
+    await expect.poll(() => metric('store_away'), recovery).toBe(0);
+    expect(await metric('store_outages_total')).toBe(1);
   });
 
-  it('admits no more than the limit when Redis is killed and comes back empty', async () => {
+  it('tells replicas that Redis may have come back empty, and takes what they hand over', async () => {
     await using limiter = await startLimiter(redis.url);
+    const { client } = limiter;
+    const beat = (lastAnsweredAtMs?: number) =>
+      client.heartbeat({ group: 'edge', replicaId: 'e', lastAnsweredAtMs }, deadline);
+    await beat();
     const key = freshKey();
-    const admitted = async (count: number) =>
-      (await admitMany(limiter, key, count)).filter(({ isAdmitted }) => isAdmitted).length;
-    expect(await admitted(3)).toBe(3);
+    await admitMany(limiter, key, 3);
     await redis.kill();
-    expect(await admitted(1)).toBe(1);
     await redis.restart();
-    const { client, metric } = limiter;
-    await expect
-      .poll(async () => (await client.peek({ key, limits }, deadline)).status)
-      .toMatchObject({ degraded: false, requests: { remaining: 1 } });
-    expect(await admitted(20)).toBe(1);
-    expect(await metric('handed_over_admissions_total')).toBeGreaterThanOrEqual(4);
+    await expect.poll(() => beat().catch(() => undefined), recovery).toMatchObject({ new: true });
+    const admissions = ['a', 'b', 'c'].map((requestId) => ({ key, requestId, ageMs: 100 }));
+    await client.heartbeat({ group: 'edge:returning', replicaId: 'e', admissions }, deadline);
+    expect((await admitMany(limiter, key, 20)).filter(({ isAdmitted }) => isAdmitted)).toHaveLength(2);
   });
 
-  it('puts the windows of several limiters together again in a Redis that comes back empty', async () => {
-    await using first = await startLimiter(redis.url);
-    await using second = await startLimiter(redis.url);
-    // By now the first has heard of the second as well.
-    await sleep(replicaHeartbeatMs + roomMs(500));
-    const key = freshKey();
-    await admitMany(first, key, 2);
-    await admitMany(second, key, 2);
-    await redis.kill();
-    let admitted = 4;
-    for (const limiter of [first, second]) {
-      const decisions = await admitMany(limiter, key, 3);
-      expect(decisions.every(({ status }) => status?.degraded)).toBe(true);
-      admitted += decisions.filter(({ isAdmitted }) => isAdmitted).length;
-    }
-    expect(admitted).toBe(5);
-    await redis.restart();
-    for (const { client } of [first, second])
-      await expect.poll(async () => (await client.peek({ key, limits }, deadline)).status?.degraded).toBe(false);
-    const lifted = { requestsPerMinute: 10 };
-    expect((await first.client.peek({ key, limits: lifted }, deadline)).status?.requests?.remaining).toBe(5);
-    expect((await admitMany(second, key, 5)).some(({ isAdmitted }) => isAdmitted)).toBe(false);
-  });
-
-  it('admits no more than the limit while limiters reach Redis again one after the other', async () => {
-    await using links = new AsyncDisposableStack();
-    const proxies = [links.use(await redisProxy(redis.url)), links.use(await redisProxy(redis.url))] as const;
-    await using first = await startLimiter(proxies[0].url);
-    await using second = await startLimiter(proxies[1].url);
-    // By now the first has heard of the second as well.
-    await sleep(replicaHeartbeatMs + roomMs(500));
-    const key = freshKey();
-    const admitted = async (limiter: LimiterUnderTest) =>
-      (await admitMany(limiter, key, 20, 10)).filter(({ isAdmitted }) => isAdmitted).length;
-    for (const proxy of proxies) proxy.cut(true);
-    expect(await admitted(first)).toBe(5);
-    expect(await admitted(second)).toBe(5);
-    const ownWindow = { requestsPerMinute: 10 };
-    proxies[0].cut(false);
-    const peek = async ({ client }: LimiterUnderTest) =>
-      (await client.peek({ key, limits: ownWindow }, deadline)).status;
-    await expect.poll(() => peek(first)).toMatchObject({ degraded: false, requests: { remaining: 5 } });
-    // Redis reserves room for admissions that the second has not handed over.
-    expect(await admitted(first)).toBe(0);
-    proxies[1].cut(false);
-    await expect.poll(() => peek(first)).toMatchObject({ degraded: false, requests: { remaining: 0 } });
-    for (const limiter of [first, second]) expect(await admitted(limiter)).toBe(0);
-  });
-
-  it('asks Redis alone again once all limiters are back, or two seconds after its own return', async () => {
-    await using links = new AsyncDisposableStack();
-    const proxies = [links.use(await redisProxy(redis.url)), links.use(await redisProxy(redis.url))] as const;
-    await using first = await startLimiter(proxies[0].url);
-    await using second = await startLimiter(proxies[1].url);
-    await sleep(replicaHeartbeatMs + roomMs(500));
-    for (const isSecondBack of [true, false]) {
-      const key = freshKey();
-      for (const proxy of proxies) proxy.cut(true);
-      for (const limiter of [first, second]) await admitMany(limiter, key, 1, 10);
-      proxies[0].cut(false);
-      if (isSecondBack) proxies[1].cut(false);
-      let admitted = 0;
-      const admittedByFirst = async () => {
-        admitted += (await admitMany(first, key, 1, 10)).filter(({ isAdmitted }) => isAdmitted).length;
-        return admitted;
-      };
-      await expect.poll(admittedByFirst).toBe(isSecondBack ? 8 : 9);
-    }
-  });
-
-  it('fails instead, with a wait, when it is set to', async () => {
-    await using limiter = await startLimiter(redis.url, { env: { LIMITER_FAILURE_MODE: 'closed' } });
-    const request = { key: freshKey(), requestId: 'a', limits };
-    await limiter.client.admit(request, deadline);
-    await redis.pause();
-    const failure = await limiter.client.admit(request, deadline).catch((thrown: unknown) => thrown);
-    expect(failure).toBeInstanceOf(GatewayError);
-    expect(failure).toMatchObject({ code: 'providers_unavailable' });
-    expect(await limiter.service.notReady()).toContain('away');
-    await redis.resume();
-    await expect.poll(() => limiter.service.notReady()).toBeUndefined();
-    expect((await limiter.client.admit(request, deadline)).refusal).toBeUndefined();
+  it('tells each replica once of a connection that broke and was made again at once', async () => {
+    await using proxy = await redisProxy(redis.url);
+    await using limiter = await startLimiter(proxy.url);
+    const beat = (lastAnsweredAtMs?: number) =>
+      limiter.client.heartbeat({ group: 'edge', replicaId: 'e', lastAnsweredAtMs }, deadline);
+    const { answeredAtMs, new: isNew } = await beat();
+    expect([isNew, (await beat(answeredAtMs)).new]).toEqual([true, false]);
+    proxy.switchTo(redis.url);
+    await expect.poll(async () => (await beat(answeredAtMs)).new, recovery).toBe(true);
+    expect((await beat(epochMs())).new).toBe(false);
+    expect(await limiter.metric('store_outages_total')).toBe(0);
   });
 
   it('starts before Redis does, and is ready once it reached it', async () => {
     const port = await freePort();
     await using limiter = await startLimiter(`redis://127.0.0.1:${port}`);
     expect(await limiter.service.notReady()).toContain('not been reached');
-    // The limiter knows neither other limiters nor what it admitted before it started, so other
-    // limiters or its callers decide.
-    const tooEarly = limiter.client.admit({ key: freshKey(), requestId: 'a', limits }, deadline);
-    await expect(tooEarly).rejects.toMatchObject({ name: 'RpcError', status: 'unavailable' });
+    const admit = () => limiter.client.admit({ key: freshKey(), requestId: 'a', limits }, deadline);
+    await expect(admit()).rejects.toMatchObject(redisIsAway);
     await using late = await startRedis({ port });
     expect(late.port).toBe(port);
     await expect.poll(() => limiter.service.notReady()).toBeUndefined();
-    expect((await limiter.client.admit({ key: freshKey(), requestId: 'a', limits }, deadline)).status?.degraded).toBe(
-      false,
-    );
+    expect((await admit()).refusal).toBeUndefined();
   });
 });

@@ -24,7 +24,7 @@ const row = (number: number, changes: Partial<LedgerRow> = {}): LedgerRow => ({
   ...{ inputTokens: 10, outputTokens: 5, estimated: false, outcome: 'completed', ...changes },
 });
 const note = (second: number, changes: Partial<Note> = {}): Note => ({
-  ...{ atMs: startMs + second * 1_000, edges: 0, limiters: 0, wasAnyAway: false, couldCompare: true },
+  ...{ atMs: startMs + second * 1_000, edges: 0, wasAnyAway: false, couldCompare: true },
   ...{ wereBrokersUp: true, localDay: '2026-11-30', counterTokens: new Map<string, number>(), ...changes },
 });
 

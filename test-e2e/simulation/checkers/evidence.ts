@@ -25,9 +25,8 @@ export interface LedgerRow {
 /** What was noted at an instant: a second after the note before it. */
 export interface Note {
   readonly atMs: number;
-  /** How many decisions edges and limiters had made alone. */
+  /** How many decisions edges had made alone. */
   readonly edges: number;
-  readonly limiters: number;
   /** Whether some process decided alone, or had not reached its store, since the note before. */
   readonly wasAnyAway: boolean;
   /** Whether limiters could compare counters with the ledger all the time since then. */
@@ -176,10 +175,9 @@ export function groupsById({ rows }: Evidence): ReadonlyMap<string, string> {
 }
 
 /** The number of decisions that were made alone between two instants, with a second of margin. */
-export function madeAlone({ notes }: Evidence, fromMs: number, untilMs: number): Pick<Note, 'edges' | 'limiters'> {
-  const at = (atMs: number) => notes.findLast((note) => note.atMs <= atMs) ?? { edges: 0, limiters: 0 };
-  const [first, last] = [at(fromMs - 1_000), at(untilMs + 1_000)];
-  return { edges: last.edges - first.edges, limiters: last.limiters - first.limiters };
+export function madeAlone({ notes }: Evidence, fromMs: number, untilMs: number): number {
+  const at = (atMs: number) => notes.findLast((note) => note.atMs <= atMs)?.edges ?? 0;
+  return at(untilMs + 1_000) - at(fromMs - 1_000);
 }
 
 /** The window of requests per minute. */
@@ -189,8 +187,7 @@ export const windowMs = 60_000;
 export function areTogether(evidence: Evidence, fromMs: number, untilMs: number): boolean {
   const { notes, lostAloneAtMs } = evidence;
   if (lostAloneAtMs.some((atMs) => atMs > fromMs - windowMs && atMs <= untilMs)) return false;
-  const { edges, limiters } = madeAlone(evidence, fromMs, untilMs);
-  if (edges + limiters > 0) return false;
+  if (madeAlone(evidence, fromMs, untilMs) > 0) return false;
   return !notes.some(({ atMs, wasAnyAway }) => wasAnyAway && atMs >= fromMs && atMs <= untilMs + 1_000);
 }
 

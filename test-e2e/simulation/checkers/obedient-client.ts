@@ -2,7 +2,7 @@ import type { ClientRequest } from '../clients/client.ts';
 import { type Checker, type Evidence, limitsBetween, madeAlone } from './evidence.ts';
 
 /**
- * In and after an outage, a process that decides alone admits only its share. A limit that was
+ * In and after an outage, an edge that decides alone admits only its part. A limit that was
  * lowered takes slots.
  */
 export const obedientClient: Checker = {
@@ -16,7 +16,6 @@ export const obedientClient: Checker = {
 };
 
 function mustHaveSucceeded(evidence: Evidence, { token, sentAtMs, headAtMs = sentAtMs }: ClientRequest): boolean {
-  const { edges, limiters } = madeAlone(evidence, sentAtMs - 60_000, headAtMs);
   const isChanged = limitsBetween(evidence, token, sentAtMs - 60_000, headAtMs).length > 1;
-  return token.clients === 1 && edges + limiters === 0 && !isChanged;
+  return token.clients === 1 && madeAlone(evidence, sentAtMs - 60_000, headAtMs) === 0 && !isChanged;
 }

@@ -158,7 +158,7 @@ export class Cluster {
     const process = this.processOf(name);
     if (process === undefined) return;
     if (process.state !== 'killed') this.backends.disks.noteEnd(name, this.world.nowMs);
-    if (this.#running.get(name)?.isAway?.()) this.lostAloneAtMs.push(this.world.nowMs);
+    if (kindOf(name) === 'edge' && this.#running.get(name)?.isAway?.()) this.lostAloneAtMs.push(this.world.nowMs);
     process.kill();
     this.network.loseLinksOf(process);
   }
@@ -179,7 +179,7 @@ export class Cluster {
     return outboxSynchronous[index % outboxSynchronous.length] ?? 'off';
   }
 
-  /** Whether a limiter or an edge decides alone, or has not reached its store yet. */
+  /** Whether an edge decides alone, or a limiter does not reach its store. */
   get isAnyAway(): boolean {
     return this.#running.values().some(({ process, isAway }) => process.state !== 'killed' && isAway?.() === true);
   }

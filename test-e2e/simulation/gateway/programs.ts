@@ -7,9 +7,8 @@ import { parseHashKeys } from '@gateway/identity/hashing/hash-key';
 import { createIdentityService } from '@gateway/identity/service';
 import type { Service } from '@gateway/lifecycle';
 import { readLimiterConfig } from '@gateway/limiter/config';
-import { createLimiterMetrics } from '@gateway/limiter/metrics';
 import { createLimiterService } from '@gateway/limiter/service';
-import { FallbackLimitStore } from '@gateway/limiter/store/fallback-limit-store';
+import { SharedLimitStore } from '@gateway/limiter/store/shared-limit-store';
 import type { LimitStore } from '@gateway/limits';
 import { readMessagesAdapterConfig } from '@gateway/messages-adapter/config';
 import { createMessagesAdapterService } from '@gateway/messages-adapter/service';
@@ -96,19 +95,17 @@ async function startQuery({ runtime, backends: { database } }: Host): Promise<Se
 }
 
 async function startLimiter({ network, runtime, watchAway, channel }: Host): Promise<Service> {
-  const config = readLimiterConfig({});
-  const onReconnected = () => void store.remind();
-  const remote = remoteObject<LimitStore>(network, redisAddress, { timeoutMs: redisTimeoutMs, onReconnected });
-  const parts = { remote, metrics: createLimiterMetrics(runtime.metrics), logger: runtime.logger };
-  const store = new FallbackLimitStore({ ...parts, ...config, maxKept: config.memoryMaxKeys });
+  const onReconnected = () => store.noteReconnected();
+  const redis = remoteObject<LimitStore>(network, redisAddress, { timeoutMs: redisTimeoutMs, onReconnected });
+  const store = new SharedLimitStore(redis, runtime);
   watchAway(() => store.isAway);
   const usageQuery = channel('usage-query').client(UsageQueryService);
-  const service = createLimiterService(config, { usageQuery }, runtime, { store });
+  const service = createLimiterService(readLimiterConfig({}), { usageQuery }, runtime, { store });
   return {
     ...service,
     async [Symbol.asyncDispose]() {
       await service[Symbol.asyncDispose]();
-      await store[Symbol.asyncDispose]();
+      store[Symbol.dispose]();
     },
   };
 }

@@ -83,9 +83,9 @@ export const plantedFaults: readonly PlantedFault[] = [
   },
   {
     name: 'nothing is handed over after an outage',
-    file: 'libs/limits/src/own-admissions.ts',
-    before: 'const admissions = all ?? kept;',
-    after: 'const admissions = all ?? kept.slice(kept.length);',
+    file: 'libs/limits/src/heartbeats.ts',
+    before: 'ageMs < WINDOW_MS',
+    after: 'ageMs < 0',
     checker: 'minuteLimit',
     runs: [
       ['1', '0.1', 'kill,cut,pause'],

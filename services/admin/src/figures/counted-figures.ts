@@ -30,10 +30,7 @@ const countedFigures = {
   /** By the upper bound of their bucket, cumulatively. */
   firstTokens: { metrics: ['gen_ai_server_time_to_first_token_seconds_bucket'], keyOf: ({ le }: Labels) => le },
   poolExhausted: { metrics: ['gateway_pool_exhausted_total'], keyOf: ({ pool }: Labels) => pool },
-  degradedLimits: {
-    metrics: ['gateway_limiter_degraded_total', 'gateway_edge_local_admissions_total'],
-    keyOf: () => '',
-  },
+  degradedLimits: { metrics: ['gateway_edge_local_admissions_total'], keyOf: () => '' },
   lostUsage: {
     metrics: ['gateway_edge_outbox_lost_events_total', 'gateway_edge_outbox_damaged_total'],
     keyOf: () => '',

@@ -23,7 +23,6 @@ const namedFigures: Readonly<Record<string, string>> = {
   outbox_oldest_seconds: 'gateway_edge_outbox_oldest_event_seconds',
   stream_lag_events: 'gateway_usage_backlog_messages',
   ledger_lag_seconds: 'gateway_ledger_lag_seconds',
-  pending_settles: 'gateway_limiter_pending_settles',
   event_loop_p99_seconds: 'nodejs_eventloop_lag_p99_seconds',
   certificate_expires_at: 'gateway_certificate_not_after_timestamp_seconds',
   workers: 'gateway_workers_serving',

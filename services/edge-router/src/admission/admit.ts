@@ -249,8 +249,8 @@ export type CreateLimiter = (edge: {
 }) => EdgeLimiter;
 
 /**
- * A limiter in this process, or in the one that this process lives and dies with: nothing is kept
- * for an outage, and no answer is abandoned.
+ * A limiter with its store in memory, in this process or in the one that this process lives and
+ * dies with: nothing is kept for an outage, and no answer is abandoned.
  */
 export function plainLimiter(limiter: Omit<LimiterClient, 'heartbeat'>): CreateLimiter {
   const calls = limiterCalls(limiter);

@@ -22,12 +22,13 @@ describe('an edge whose limiter goes away', () => {
   let time: ManualTime;
   let limiter: OutageTolerantLimiter;
   /** The failure of the limiter; undefined while it answers. */
-  let away: RpcError | undefined;
+  let away: RpcError | GatewayError | undefined;
   /** Failures of the next admissions, which come before `away`. */
   let failures: RpcError['status'][];
   let asked: string[];
   let handedOver: Admission[];
   let replicas: number | undefined;
+  let isNew: boolean;
   let beforeHeartbeat: () => Promise<void> | undefined;
   let beforeAdmit: () => Promise<void> | undefined;
   const events = {
@@ -60,7 +61,7 @@ describe('an edge whose limiter goes away', () => {
           await beforeHeartbeat();
           if (away !== undefined) throw away;
           handedOver.push(...admissions.map(({ requestId = '', ageMs = 0 }) => ({ requestId, ageMs })));
-          return create(HeartbeatResponseSchema, replicas === undefined ? {} : { replicas, position: 1 });
+          return create(HeartbeatResponseSchema, replicas === undefined ? {} : { replicas, position: 1, new: isNew });
         },
       },
       events,
@@ -97,6 +98,7 @@ describe('an edge whose limiter goes away', () => {
     asked = [];
     handedOver = [];
     replicas = 2;
+    isNew = false;
     beforeHeartbeat = () => undefined;
     beforeAdmit = () => undefined;
     await started();
@@ -117,6 +119,23 @@ describe('an edge whose limiter goes away', () => {
     failures = ['unavailable', 'unavailable'];
     expect(await decidedBy('r')).toBe('the edge');
     expect(asked).toEqual(['r', 'r']);
+  });
+
+  it('decides by itself, without asking again, while the limiter does not reach its store', async () => {
+    away = new GatewayError('providers_unavailable', 'Redis does not answer.', { retryAfterMs: 1_000 });
+    expect(await decidedBy('r')).toBe('the edge');
+    expect(asked).toEqual(['r']);
+    await comeBack();
+    expect(await decidedBy('s')).toBe('the limiter');
+  });
+
+  it('hands over the last minute when the limiter’s store may have lost it', async () => {
+    await admit('a');
+    isNew = true;
+    time.advanceMs(2_000);
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(handedOver).toEqual([{ requestId: 'a', ageMs: 2_000 }]);
+    expect(events.limiterAway).not.toHaveBeenCalled();
   });
 
   it.each([
@@ -215,7 +234,7 @@ describe('an edge whose limiter goes away', () => {
     const waiting = decidedBy('c');
     gates[1]?.resolve();
     expect(await waiting).toBe('the limiter');
-    expect(handedOver.map(({ requestId }) => requestId)).toEqual(['a', 'b']);
+    expect([...new Set(handedOver.map(({ requestId }) => requestId))]).toEqual(['a', 'b']);
   });
 
   it('goes on alone when the limiter goes away again while it is handed over the rest', async () => {
@@ -237,7 +256,7 @@ describe('an edge whose limiter goes away', () => {
     expect(await decidedBy('b')).toBe('the edge');
     await comeBack();
     expect(await decidedBy('c')).toBe('the limiter');
-    expect(handedOver.map(({ requestId }) => requestId)).toEqual(['a', 'b']);
+    expect([...new Set(handedOver.map(({ requestId }) => requestId))]).toEqual(['a', 'b']);
   });
 
   it('hands over very many in parts', async () => {
@@ -245,6 +264,7 @@ describe('an edge whose limiter goes away', () => {
     const limits = { requestsPerMinute: 10_000 };
     for (let n = 0; n < 2_500; n++)
       await limiter.admit({ key: 'k', requestId: String(n), limits, costKind: CostKind.REQUEST_ONLY });
+    time.advanceMs(1);
     await comeBack();
     expect(new Set(handedOver.map(({ requestId }) => requestId)).size).toBe(2_500);
     expect(handedOver).toHaveLength(2_500);

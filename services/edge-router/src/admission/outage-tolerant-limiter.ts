@@ -1,17 +1,16 @@
 import {
   type Check,
-  countersOf,
   type Decision,
   FallbackLimits,
   type FallbackOptions,
+  isAway,
   type RemoteLimits,
   type Reservation,
   type Settlement,
-  subjectsOf,
 } from '@gateway/limits';
 import { CostKind, type LimitStatus } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { RpcError } from '@gateway/rpc';
-import { epochMs, localDayOf, sleep } from '@gateway/time';
+import { sleep } from '@gateway/time';
 import type { RequestEvents } from '../events.ts';
 import { lateCall } from '../patience.ts';
 import type { CreateLimiter, EdgeLimiter } from './admit.ts';
@@ -34,8 +33,8 @@ export interface OutageTolerantLimiterOptions extends Pick<FallbackOptions, 'fai
 
 /**
  * The edge's connection to a limiter that may be away. When its connection is lost, which a limiter
- * that is only slow never causes, this edge decides alone, by its share of each limit, until the
- * limiter answers again and has received what was admitted in the meantime.
+ * that is only slow never causes, or when the limiter has lost its store, this edge decides alone,
+ * by its part of each limit, until the limiter answers again and has received what was admitted.
  */
 export class OutageTolerantLimiter extends FallbackLimits implements EdgeLimiter {
   readonly #events: OutageTolerantLimiterOptions['events'];
@@ -45,16 +44,9 @@ export class OutageTolerantLimiter extends FallbackLimits implements EdgeLimiter
     super({
       ...options,
       remote: remoteLimits(limiter),
-      group: 'edge',
-      leastReplicas: 1,
-      maxKeys: 10_000,
-      maxKept: 100_000,
-      probeEveryMs: 50,
-      mayForget: false,
-      isOutage: isAway,
       events: {
         away: events.limiterAway,
-        back: (awayMs) => events.limiterBack(awayMs),
+        back: events.limiterBack,
         decidedAlone({ requestId }) {
           if (requestId !== '') events.admittedLocally();
         },
@@ -65,14 +57,11 @@ export class OutageTolerantLimiter extends FallbackLimits implements EdgeLimiter
     this.#patienceMs = patienceMs;
   }
 
-  override async admit(terms: Check): Promise<Decision> {
-    const localDay = localDayOf(epochMs());
-    const counters = subjectsOf(terms).flatMap((subject) => countersOf(subject, localDay));
-    const check = { ...terms, knownTotals: this.local.knownTotals(counters) };
+  override async admit(check: Check): Promise<Decision> {
     try {
       return await super.admit(check);
     } catch (thrown) {
-      if (!isAway(thrown)) throw thrown;
+      if (!isUnreachable(thrown)) throw thrown;
       // No limiter has been reached yet. One may be starting.
       await Promise.race([this.whenBack, sleep(this.#patienceMs, { ref: false })]);
       return super.admit(check);
@@ -118,8 +107,8 @@ function remoteLimits(limiter: LimiterClient): RemoteLimits {
     async heartbeat({ admissions, ...beat }) {
       const request = { ...beat, admissions: admissions.map(ownAdmission) };
       try {
-        const { replicas, ...place } = await repeated(() => limiter.heartbeat(request, lateCall));
-        return replicas === undefined ? undefined : { ...place, replicas };
+        const { replicas, new: isNew, ...place } = await repeated(() => limiter.heartbeat(request, lateCall));
+        return replicas === undefined ? undefined : { ...place, replicas, isNew };
       } catch (thrown) {
         // A limiter that answers late, or with an error, is reachable: this must not keep the edge
         // from asking it.
@@ -136,12 +125,12 @@ function remoteLimits(limiter: LimiterClient): RemoteLimits {
  */
 function repeated<T>(call: () => Promise<T>): Promise<T> {
   return call().catch((thrown: unknown) => {
-    if (!isAway(thrown)) throw thrown;
+    if (!isUnreachable(thrown)) throw thrown;
     return call();
   });
 }
 
 /** Whether no limiter can be reached. */
-function isAway(thrown: unknown): boolean {
+function isUnreachable(thrown: unknown): boolean {
   return thrown instanceof RpcError && thrown.status === 'unavailable';
 }

@@ -80,10 +80,13 @@ export class CounterTotals implements Disposable {
 
   /**
    * Asks a question that may need totals. Those that are missing are loaded first. If the ledger
-   * does not answer, a counter continues from the highest total that this limiter or a caller
-   * knows. If there is none, tokens are counted from zero, and a budget refuses.
+   * does not answer, a counter continues from the total that the caller saw last. If there is none,
+   * tokens are counted from zero, and a budget refuses.
    */
   async ask(check: Check, question: (check: Check) => Promise<Decision>): Promise<Decision> {
+    const { store } = this.#parts;
+    // It may have come back as an older copy.
+    if (store.mayLackTotals && check.knownTotals !== undefined) await store.raise(check.knownTotals);
     let asked: Check = this.covered(check);
     // A second total is missing only if midnight passed while the first was loaded.
     for (let loads = 0; loads <= 3; loads++) {
@@ -130,10 +133,9 @@ export class CounterTotals implements Disposable {
     if ((await this.load(counter)) !== undefined) return true;
     const name = counterName(counter);
     const ofCaller = knownTotals.filter((known) => counterName(known.counter) === name).map(({ total }) => total);
-    const known = [store.knownTotal?.(counter), ...ofCaller].filter((total) => total !== undefined);
-    const isRefused = known.length === 0 && counter.span.unit === 'micros';
-    metrics.missingTotals.inc({ continued: known.length > 0 ? 'last_known' : isRefused ? 'refused' : 'from_zero' });
-    if (!isRefused) await store.raise([{ counter, total: Math.max(0, ...known) }]);
+    const isRefused = ofCaller.length === 0 && counter.span.unit === 'micros';
+    metrics.missingTotals.inc({ continued: ofCaller.length > 0 ? 'last_known' : isRefused ? 'refused' : 'from_zero' });
+    if (!isRefused) await store.raise([{ counter, total: Math.max(0, ...ofCaller) }]);
     return false;
   }
 

@@ -28,9 +28,5 @@ async function reconcileDay({ totals }: Limiter, request: ReconcileDayRequest, c
   if (reloaded === undefined)
     throw new GatewayError('internal_error', 'The limit store or the ledger does not answer.');
   const { usedTokensBefore, usedTokensAfter, pendingTokens } = reloaded;
-  return {
-    usedTokensBefore,
-    usedTokensAfter,
-    pendingTokens,
-  };
+  return { usedTokensBefore, usedTokensAfter, pendingTokens };
 }

@@ -85,7 +85,7 @@ async function decide({ store, totals, metrics }: Limiter, check: Check): Promis
   const decision = await totals.ask(check, (covered) => store.admit(covered));
   const { status, refusal } = decision;
   if (check.requestId !== '')
-    metrics.decisions.inc({ decision: refusal === undefined ? 'admitted' : refusedBy[refusal.limit] });
+    metrics.decisions.inc({ decision: refusal === undefined ? 'admitted' : LimitName[refusal.limit].toLowerCase() });
   if (status === undefined) return decision;
   for (const subject of subjectsOf(check)) {
     for (const counter of countersOf(subject, status.localDay)) totals.noteUse(counter);
@@ -97,22 +97,12 @@ function isLimited({ requestsPerMinute, tokensPerDay, concurrentRequests, budget
   return [requestsPerMinute, tokensPerDay, concurrentRequests, budget].some((limit) => limit !== undefined);
 }
 
-const refusedBy: Readonly<Record<LimitName, string>> = {
-  [LimitName.UNSPECIFIED]: 'unspecified',
-  [LimitName.REQUESTS_PER_MINUTE]: 'requests_per_minute',
-  [LimitName.TOKENS_PER_DAY]: 'tokens_per_day',
-  [LimitName.GROUP_REQUESTS_PER_MINUTE]: 'group_requests_per_minute',
-  [LimitName.GROUP_TOKENS_PER_DAY]: 'group_tokens_per_day',
-  [LimitName.BUDGET]: 'budget',
-  [LimitName.CONCURRENCY]: 'concurrency',
-};
-
 /** Reserves what a request can cost, and what it can use. */
 async function reserve({ store, totals, metrics }: Limiter, request: ReserveRequest, caller: Caller | undefined) {
   const reservation = readReservation(request, caller);
   if (readOpenDay(request.localDay, epochMs()).isOver) return {};
   const refusal = await store.reserve(totals.covered(reservation));
-  if (refusal !== undefined) metrics.decisions.inc({ decision: refusedBy[refusal.limit] });
+  if (refusal !== undefined) metrics.decisions.inc({ decision: LimitName[refusal.limit].toLowerCase() });
   return { refusal };
 }
 
@@ -167,10 +157,7 @@ async function renew({ store, totals }: Limiter, { running }: RenewRequest, call
   return {};
 }
 
-/**
- * Records that a replica of a caller is alive, and what it admitted by itself. Returns its place,
- * if known.
- */
+/** Records that a replica of a caller is alive, and what it admitted. Returns its place. */
 async function heartbeat({ store }: Limiter, request: HeartbeatRequest, caller: Caller | undefined) {
   const { group, replicaId, admissions, lastAnsweredAtMs } = request;
   checkEntries('admissions', admissions);
@@ -183,8 +170,8 @@ async function heartbeat({ store }: Limiter, request: HeartbeatRequest, caller: 
   checkText('replica_id', replicaId, 100);
   if (lastAnsweredAtMs !== undefined) readAmount('last_answered_at_ms', lastAnsweredAtMs);
   const beat = { group: countedGroup(group, caller), replicaId, admissions: counted, lastAnsweredAtMs };
-  const { answeredAtMs, longestSilenceMs = 0, ...place } = (await store.heartbeat(beat)) ?? {};
-  return { ...place, longestSilenceMs, answeredAtMs };
+  const { answeredAtMs, longestSilenceMs = 0, isNew = false, ...place } = (await store.heartbeat(beat)) ?? {};
+  return { ...place, longestSilenceMs, answeredAtMs, new: isNew };
 }
 
 /**

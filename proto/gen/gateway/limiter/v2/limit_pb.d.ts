@@ -302,7 +302,7 @@ export declare type LimitStatus = Message<"gateway.limiter.v2.LimitStatus"> & {
   localDay: string;
 
   /**
-   * True when the shared store was unreachable and a local window decided.
+   * True when an edge decided alone, because no limiter could. Limiters do not set it.
    *
    * @generated from field: bool degraded = 4;
    */

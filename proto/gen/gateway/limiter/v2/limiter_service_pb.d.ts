@@ -541,8 +541,8 @@ export declare type HeartbeatRequest = Message<"gateway.limiter.v2.HeartbeatRequ
   replicaId: string;
 
   /**
-   * What the replica admitted by itself in the last minute, or refused after all, and has not handed
-   * over yet; at most 1,000 entries. They take slots even beyond a limit. A repeated entry takes no
+   * What the replica admitted in the last minute, or refused after all, and the store may lack; at
+   * most 1,000 entries. They take slots even beyond a limit. A repeated entry takes no
    * second slot.
    *
    * @generated from field: repeated gateway.limiter.v2.OwnAdmission admissions = 3;
@@ -613,8 +613,7 @@ export declare const OwnAdmissionSchema: GenMessage<OwnAdmission>;
  */
 export declare type HeartbeatResponse = Message<"gateway.limiter.v2.HeartbeatResponse"> & {
   /**
-   * Replicas of the group that were heard from in the last ten seconds, including this one. Absent
-   * while the shared store can't be reached: then the last answer remains valid.
+   * Replicas of the group that were heard from in the last ten seconds, including this one.
    *
    * @generated from field: optional uint32 replicas = 1;
    */
@@ -632,7 +631,7 @@ export declare type HeartbeatResponse = Message<"gateway.limiter.v2.HeartbeatRes
   /**
    * Each replica reports the last answer that it got. This is the age, in milliseconds, of the
    * oldest of these answers. A replica that returns after deciding by itself keeps to its share
-   * until `replicas` is as high as before and all were in touch since, for two seconds at most.
+   * until `replicas` is as high as before and all were in touch since, for ten seconds at most.
    * Heartbeats that hand over admissions name another group, so that a replica counts here only
    * after it has handed over everything.
    *
@@ -641,11 +640,19 @@ export declare type HeartbeatResponse = Message<"gateway.limiter.v2.HeartbeatRes
   longestSilenceMs: number;
 
   /**
-   * By the store's clock. Absent while the store can't be reached.
+   * By the store's clock.
    *
    * @generated from field: optional double answered_at_ms = 4;
    */
   answeredAtMs?: number | undefined;
+
+  /**
+   * The store may lack what the replica admitted, because it has not heard of the replica or may
+   * have lost its latest writes. The replica hands over the last minute.
+   *
+   * @generated from field: bool new = 5;
+   */
+  new: boolean;
 };
 
 /**
@@ -740,7 +747,7 @@ export declare const LimiterService: GenService<{
     output: typeof AdmitStreamResponseSchema;
   },
   /**
-   * For callers that admit requests by themselves while no limiter answers. Each replica of such a
+   * For callers that admit requests by themselves while no limiter can decide. Each replica of such a
    * caller reports every two seconds that it is alive, learns its share of a limit for an outage,
    * and hands over what it admitted by itself.
    *

@@ -1,57 +1,57 @@
-import { replicaHeartbeatMs } from '@gateway/limits';
 import { ManualTime } from '@gateway/time/simulated';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
-import { isAdmitted, mostInAnyMinute, openLimiters, useFakeTimers } from './fallback-limiters.ts';
+import { replicaHeartbeatMs } from '../src/replica-share.ts';
+import { isAdmitted, mostInAnyMinute, openReplicas, useFakeTimers } from './flaky-replicas.ts';
 import { type Away, FlakyStore } from './flaky-store.ts';
 
 const noonMs = Date.parse('2026-11-20T11:00:00Z');
 /** The resolution of times in a plan. */
 const tickMs = 10;
 /**
- * All limiters return within this time after the first, including the last one's probe; the first
+ * All replicas return within this time after the first, including the last one's probe; the first
  * waits at least as long.
  */
 const mostApartMs = 1_000;
 
-/** A burst of concurrent requests at one of the limiters. */
-const burst = fc.record({ atMs: fc.nat(4_000), limiter: fc.nat(3), count: fc.integer({ min: 1, max: 8 }) });
+/** A burst of concurrent requests at one of the replicas. */
+const burst = fc.record({ atMs: fc.nat(4_000), replica: fc.nat(3), count: fc.integer({ min: 1, max: 8 }) });
 const plan = fc.record({
-  limiters: fc.integer({ min: 2, max: 4 }),
+  replicas: fc.integer({ min: 2, max: 4 }),
   requestsPerMinute: fc.integer({ min: 1, max: 24 }),
   how: fc.constantFrom<Away>('before the call', 'after the call', 'until it goes on'),
   isEmptied: fc.boolean(),
   awayMs: fc.integer({ min: replicaHeartbeatMs, max: 70_000 }),
   /**
-   * For each limiter: when it reaches the store again after the first could, and how long the store
+   * For each replica: when it reaches the store again after the first could, and how long the store
    * takes to record its hand-over.
    */
   returnsAfterMs: fc.array(fc.nat(mostApartMs), { minLength: 4, maxLength: 4 }),
   recordingMs: fc.array(fc.nat(150), { minLength: 4, maxLength: 4 }),
   during: fc.array(burst, { maxLength: 12, size: 'max' }),
-  /** Starts when the first limiter reaches the store again. */
+  /** Starts when the first replica reaches the store again. */
   after: fc.array(burst, { minLength: 1, maxLength: 20, size: 'max' }),
 });
 type Plan = typeof plan extends fc.Arbitrary<infer P> ? P : never;
 
 /**
- * Makes a store unreachable for several limiters that were idle for a minute, and reachable again
+ * Makes a store unreachable for several replicas that were idle for a minute, and reachable again
  * for each at its own time. Returns when requests were admitted.
  */
 async function admissionsOf(given: Plan): Promise<readonly number[]> {
   using time = new ManualTime(noonMs);
   const server = new FlakyStore();
-  const links = Array.from({ length: given.limiters }, () => new FlakyStore(server));
+  const links = Array.from({ length: given.replicas }, () => new FlakyStore(server));
   await using stores = new AsyncDisposableStack();
-  const limiters = openLimiters(stores, links);
+  const replicas = openReplicas(stores, links);
   const admittedAtMs: number[] = [];
   let requests = 0;
   const pass = async (ms: number) => {
     time.advanceMs(ms);
     await vi.advanceTimersByTimeAsync(ms);
   };
-  const ask = async (limiter: number) => {
-    const store = limiters[limiter % given.limiters];
+  const ask = async (replica: number) => {
+    const store = replicas[replica % given.replicas];
     requests += 1;
     const isTaken = store && (await isAdmitted(store, `request-${requests}`, given.requestsPerMinute));
     if (isTaken) admittedAtMs.push(time.nowMs);
@@ -61,13 +61,13 @@ async function admissionsOf(given: Plan): Promise<readonly number[]> {
     const asked: Promise<void>[] = [];
     for (let atMs = 0; atMs < forMs; atMs += tickMs) {
       const due = bursts.filter((each) => each.atMs >= atMs && each.atMs < atMs + tickMs);
-      for (const { limiter, count } of due) for (let n = 0; n < count; n++) asked.push(ask(limiter));
+      for (const { replica, count } of due) for (let n = 0; n < count; n++) asked.push(ask(replica));
       await pass(tickMs);
     }
     await Promise.all(asked);
   };
 
-  for (const limiter of limiters) await limiter.start();
+  for (const replica of replicas) await replica.start();
   await pass(replicaHeartbeatMs);
   for (const link of links) link.away = given.how;
   // Each detects the outage by its next heartbeat.
@@ -75,7 +75,7 @@ async function admissionsOf(given: Plan): Promise<readonly number[]> {
   await run(4_000, given.during);
   await pass(given.awayMs);
   if (given.isEmptied) server.forgetEverything();
-  const first = Math.min(...given.returnsAfterMs.slice(0, given.limiters));
+  const first = Math.min(...given.returnsAfterMs.slice(0, given.replicas));
   for (const [n, link] of links.entries()) {
     link.beforeRecording = () => new Promise((resolve) => setTimeout(resolve, given.recordingMs[n]));
     setTimeout(
@@ -86,13 +86,13 @@ async function admissionsOf(given: Plan): Promise<readonly number[]> {
     );
   }
   await run(4_000 + mostApartMs, given.after);
-  for (const limiter of limiters) expect(limiter.isAway).toBe(false);
+  for (const replica of replicas) expect(replica.isAway).toBe(false);
   // Whatever was handed over, nothing more may be admitted beyond the limit.
   for (let n = 0; n < 2 * given.requestsPerMinute; n++) await ask(n);
   return admittedAtMs;
 }
 
-describe('limiters that reach their store again one after the other', () => {
+describe('replicas that reach their store again one after the other', () => {
   useFakeTimers();
 
   it('together admit at most the limit in any 60 seconds of the outage and of its end', async () => {

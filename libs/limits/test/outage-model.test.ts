@@ -1,8 +1,8 @@
-import { replicaHeartbeatMs } from '@gateway/limits';
 import { ManualTime } from '@gateway/time/simulated';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
-import { isAdmitted, mostInAnyMinute, openLimiters, useFakeTimers } from './fallback-limiters.ts';
+import { replicaHeartbeatMs } from '../src/replica-share.ts';
+import { isAdmitted, mostInAnyMinute, openReplicas, useFakeTimers } from './flaky-replicas.ts';
 import { FlakyStore } from './flaky-store.ts';
 
 const isLong = process.env.FAULTS === 'long';
@@ -11,7 +11,7 @@ const noonMs = Date.parse('2026-11-20T11:00:00Z');
 const probeEveryMs = 250;
 
 const step = fc.oneof(
-  { weight: 8, arbitrary: fc.record({ verb: fc.constant('admit'), limiter: fc.nat(2), repeats: fc.boolean() }) },
+  { weight: 8, arbitrary: fc.record({ verb: fc.constant('admit'), replica: fc.nat(2), repeats: fc.boolean() }) },
   { weight: 5, arbitrary: fc.record({ verb: fc.constant('wait'), ms: fc.integer({ min: 1, max: 25_000 }) }) },
   { weight: 2, arbitrary: fc.record({ verb: fc.constant('take away'), how: fc.constantFrom('before', 'after') }) },
   { weight: 2, arbitrary: fc.record({ verb: fc.constant('give back'), empty: fc.boolean() }) },
@@ -24,31 +24,31 @@ type Plan = typeof plan extends fc.Arbitrary<infer P> ? P : never;
 
 interface Admitted {
   readonly atMs: number;
-  readonly limiter: number;
+  readonly replica: number;
 }
 
 /**
- * Runs a plan on several limiters with one store that comes and goes, and returns the admissions by
- * limiter.
+ * Runs a plan on several replicas with one store that comes and goes, and returns the admissions by
+ * replica.
  */
-async function admissionsOf({ requestsPerMinute, steps }: Plan, limiters: number) {
+async function admissionsOf({ requestsPerMinute, steps }: Plan, replicas: number) {
   using time = new ManualTime(noonMs);
   const remote = new FlakyStore();
   await using stores = new AsyncDisposableStack();
-  const opened = openLimiters(stores, Array(limiters).fill(remote));
+  const opened = openReplicas(stores, Array(replicas).fill(remote));
   for (const store of opened) await store.start();
   await vi.advanceTimersByTimeAsync(replicaHeartbeatMs);
   const admitted = new Map<string, Admitted>();
   let requests = 0;
-  const admit = async (limiter: number, repeats: boolean) => {
+  const admit = async (replica: number, repeats: boolean) => {
     if (!repeats) requests += 1;
-    const requestId = `request-${limiter}-${requests}`;
-    const store = opened[limiter];
+    const requestId = `request-${replica}-${requests}`;
+    const store = opened[replica];
     const isTaken = store && (await isAdmitted(store, requestId, requestsPerMinute));
-    if (isTaken && !admitted.has(requestId)) admitted.set(requestId, { atMs: time.nowMs, limiter });
+    if (isTaken && !admitted.has(requestId)) admitted.set(requestId, { atMs: time.nowMs, replica });
   };
   for (const one of steps) {
-    if (one.verb === 'admit') await admit(one.limiter % limiters, one.repeats);
+    if (one.verb === 'admit') await admit(one.replica % replicas, one.repeats);
     if (one.verb === 'take away') remote.away = one.how === 'before' ? 'before the call' : 'after the call';
     if (one.verb === 'wait') {
       time.advanceMs(one.ms);
@@ -72,7 +72,7 @@ const mostOf = (admitted: readonly Admitted[]) => mostInAnyMinute(admitted.map((
 describe('over a store that comes, goes, and comes back empty', () => {
   useFakeTimers();
 
-  it('one limiter never admits more than the limit in any 60 seconds', async () => {
+  it('one replica never admits more than the limit in any 60 seconds', async () => {
     await fc.assert(
       fc.asyncProperty(plan, async (one) => {
         expect(mostOf(await admissionsOf(one, 1))).toBeLessThanOrEqual(one.requestsPerMinute);
@@ -81,12 +81,12 @@ describe('over a store that comes, goes, and comes back empty', () => {
     );
   });
 
-  it('none of several limiters does', async () => {
+  it('none of several replicas does', async () => {
     await fc.assert(
       fc.asyncProperty(plan, async (one) => {
         const admitted = await admissionsOf(one, 3);
-        for (const limiter of [0, 1, 2]) {
-          const own = admitted.filter((each) => each.limiter === limiter);
+        for (const replica of [0, 1, 2]) {
+          const own = admitted.filter((each) => each.replica === replica);
           expect(mostOf(own)).toBeLessThanOrEqual(one.requestsPerMinute);
         }
       }),

@@ -1,4 +1,6 @@
-import { type CounterName, type Heartbeat, type LimitStore, MemoryLimitStore } from '@gateway/limits';
+import { RpcError } from '@gateway/rpc';
+import type { Heartbeat, RemoteLimits } from '../src/limit-store.ts';
+import { MemoryLimitStore } from '../src/memory-limit-store.ts';
 
 /**
  * The fate of a call: it is not made, its answer is lost, or the store executes it long after the
@@ -7,7 +9,7 @@ import { type CounterName, type Heartbeat, type LimitStore, MemoryLimitStore } f
 export type Away = 'no' | 'before the call' | 'after the call' | 'until it goes on';
 
 /** A remote store in memory that tests can make unreachable or empty. */
-export class FlakyStore implements LimitStore {
+export class FlakyStore implements RemoteLimits {
   #away: Away = 'no';
   /**
    * Calls that no caller waits for any more. A store that was frozen executes them when it resumes.
@@ -36,32 +38,20 @@ export class FlakyStore implements LimitStore {
     this.#server.memory = new MemoryLimitStore({ maxKeys: 100 });
   }
 
-  admit(...parameters: Parameters<LimitStore['admit']>) {
+  admit(...parameters: Parameters<RemoteLimits['admit']>) {
     return this.#unlessAway(() => this.#server.memory.admit(...parameters));
   }
 
-  settle(...parameters: Parameters<LimitStore['settle']>) {
+  settle(...parameters: Parameters<RemoteLimits['settle']>) {
     return this.#unlessAway(() => this.#server.memory.settle(...parameters));
   }
 
-  reserve(...parameters: Parameters<LimitStore['reserve']>) {
+  reserve(...parameters: Parameters<RemoteLimits['reserve']>) {
     return this.#unlessAway(() => this.#server.memory.reserve(...parameters));
   }
 
-  renew(...parameters: Parameters<LimitStore['renew']>) {
+  renew(...parameters: Parameters<RemoteLimits['renew']>) {
     return this.#unlessAway(() => this.#server.memory.renew(...parameters));
-  }
-
-  pendingIds(counter: CounterName) {
-    return this.#unlessAway(() => this.#server.memory.pendingIds(counter));
-  }
-
-  reload(...parameters: Parameters<LimitStore['reload']>) {
-    return this.#unlessAway(() => this.#server.memory.reload(...parameters));
-  }
-
-  raise(...parameters: Parameters<LimitStore['raise']>) {
-    return this.#unlessAway(() => this.#server.memory.raise(...parameters));
   }
 
   heartbeat(beat: Heartbeat) {
@@ -71,18 +61,14 @@ export class FlakyStore implements LimitStore {
     });
   }
 
-  start(): Promise<void> {
-    return this.#unlessAway(async () => undefined);
-  }
-
   async #unlessAway<T>(call: () => Promise<T>): Promise<T> {
-    if (this.#away === 'before the call') throw new Error('away');
+    if (this.#away === 'before the call') throw new RpcError('unavailable', 'away');
     if (this.#away === 'until it goes on') {
       this.#late.push(call);
-      throw new Error('no answer');
+      throw new RpcError('unavailable', 'no answer');
     }
     const answer = await call();
-    if (this.#away === 'after the call') throw new Error('answer lost');
+    if (this.#away === 'after the call') throw new RpcError('unavailable', 'answer lost');
     return answer;
   }
 }
