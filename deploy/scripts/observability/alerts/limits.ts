@@ -6,39 +6,26 @@ export const limitAlerts: readonly Alert[] = [
     name: 'GatewayLimiterDegraded',
     severity: 'page',
     expr: [
-      'sum by (namespace) (rate(gateway_limiter_degraded_total[2m])) > 0',
-      'or sum by (namespace) (rate(gateway_edge_local_admissions_total[2m])) > 0',
+      'sum by (namespace) (rate(gateway_edge_local_admissions_total[2m])) > 0',
       'or max by (namespace) (gateway_limiter_store_away) == 1',
     ].join(' '),
     for: '1m',
     keepFiringFor: '5m',
     summary: 'Limits are estimated: the limiter or its Redis does not answer',
     description:
-      'Each replica admits its share of every limit, for at most LIMITER_LOCAL_MAX_SECONDS (300). After that, requests fail.',
+      'Each edge admits its share of every limit, for at most LIMITER_LOCAL_MAX_SECONDS (300). After that, requests fail.',
     cases: [
       {
-        title: 'fires when limiters decide without Redis, and ends five minutes after they last did',
+        title: 'fires when edges decide without the limiter, and ends five minutes after they last did',
         series: {
-          'gateway_limiter_degraded_total{instance="a"}': counter([0, 10], [30, 5], [0, 30]),
-          'gateway_limiter_degraded_total{instance="b"}': gauge([0, 45]),
+          'gateway_edge_local_admissions_total{instance="a"}': counter([0, 10], [30, 5], [0, 30]),
+          'gateway_edge_local_admissions_total{instance="b"}': gauge([0, 45]),
         },
         moments: [
           { at: '11m', firing: [] },
           { at: '12m', firing: [{}] },
           { at: '20m', firing: [{}] },
           { at: '22m', firing: [] },
-        ],
-      },
-      {
-        title: 'fires when edges decide without the limiter',
-        series: {
-          'gateway_edge_local_admissions_total{instance="a"}': counter([0, 10], [1, 5], [0, 30]),
-          'gateway_edge_local_admissions_total{instance="b"}': gauge([0, 45]),
-        },
-        moments: [
-          { at: '9m', firing: [] },
-          { at: '12m', firing: [{}] },
-          { at: '25m', firing: [] },
         ],
       },
       {
@@ -58,7 +45,6 @@ export const limitAlerts: readonly Alert[] = [
         title: 'is silent about what is over at once, and about counters of an earlier outage',
         series: {
           'gateway_limiter_store_away{instance="a"}': gauge([0, 10], [1, 1], [0, 30]),
-          'gateway_limiter_degraded_total{instance="a"}': gauge([17, 40]),
           'gateway_edge_local_admissions_total{instance="a"}': gauge([17, 40]),
         },
         moments: ['9m', '10m', '11m', '12m', '30m'].map((at) => ({ at, firing: [] })),
@@ -68,13 +54,10 @@ export const limitAlerts: readonly Alert[] = [
   {
     name: 'GatewayLedgerAndRedisDiffer',
     severity: 'ticket',
-    expr: [
-      'sum by (namespace) (increase(gateway_limiter_day_corrections_total[1h])) > 0',
-      'or sum by (namespace) (increase(gateway_limiter_dropped_settles_total[1h])) > 0',
-    ].join(' '),
+    expr: 'sum by (namespace) (increase(gateway_limiter_day_corrections_total[1h])) > 0',
     summary: 'Day counters in Redis differed from the ledger',
     description:
-      'In the last hour, {{ $value | humanize }} differences were corrected or settles were dropped. Until then, tokens per day were too generous or too strict.',
+      'In the last hour, {{ $value | humanize }} differences were corrected. Until then, tokens per day were too generous or too strict.',
     cases: [
       {
         title: 'fires when a counter was corrected, and ends an hour later',
@@ -90,22 +73,8 @@ export const limitAlerts: readonly Alert[] = [
         ],
       },
       {
-        title: 'fires when settles were dropped',
-        series: {
-          'gateway_limiter_dropped_settles_total{instance="a"}': counter([0, 60], [3, 1], [0, 90]),
-          'gateway_limiter_dropped_settles_total{instance="b"}': gauge([7, 150]),
-        },
-        moments: [
-          { at: '1h30m', firing: [{ description: differ('3') }] },
-          { at: '2h5m', firing: [] },
-        ],
-      },
-      {
         title: 'is silent about old differences, and about a restarted limiter',
-        series: {
-          'gateway_limiter_day_corrections_total{instance="a"}': gauge([3, 90], [0, 90]),
-          'gateway_limiter_dropped_settles_total{instance="a"}': gauge([9, 90], [0, 90]),
-        },
+        series: { 'gateway_limiter_day_corrections_total{instance="a"}': gauge([3, 90], [0, 90]) },
         moments: [
           { at: '10m', firing: [] },
           { at: '92m', firing: [] },
@@ -155,5 +124,5 @@ function missingTotals(continued: string, count: string): Firing {
 }
 
 function differ(count: string): string {
-  return `In the last hour, ${count} differences were corrected or settles were dropped. Until then, tokens per day were too generous or too strict.`;
+  return `In the last hour, ${count} differences were corrected. Until then, tokens per day were too generous or too strict.`;
 }

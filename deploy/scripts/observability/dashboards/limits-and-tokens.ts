@@ -53,7 +53,7 @@ export const limitsAndTokens: DashboardDescription = {
           title: 'Redis unreachable',
           description: 'Limiters that cannot reach Redis.',
           unit: 'none',
-          width: 6,
+          width: 8,
           targets: [{ expr: gauge('sum', 'gateway_limiter_store_away'), legend: 'limiters' }],
           thresholds: { warn: 1, bad: 2 },
           alerts: ['GatewayRedisAway', 'GatewayLimiterDegraded'],
@@ -63,7 +63,7 @@ export const limitsAndTokens: DashboardDescription = {
           title: 'Redis outages (24 h)',
           description: 'How often a limiter lost Redis.',
           unit: 'none',
-          width: 6,
+          width: 8,
           targets: [{ expr: `sum(increase(gateway_limiter_store_outages_total{${chosen}}[1d]))`, legend: 'outages' }],
           thresholds: { warn: 1, bad: 10 },
           alerts: ['GatewayRedisAway'],
@@ -73,7 +73,7 @@ export const limitsAndTokens: DashboardDescription = {
           title: 'Corrected counters (24 h)',
           description: 'Day counters in Redis that differed from the ledger.',
           unit: 'none',
-          width: 6,
+          width: 8,
           targets: [
             { expr: `sum(increase(gateway_limiter_day_corrections_total{${chosen}}[1d]))`, legend: 'counters' },
           ],
@@ -81,27 +81,12 @@ export const limitsAndTokens: DashboardDescription = {
           alerts: ['GatewayLedgerAndRedisDiffer'],
         },
         {
-          kind: 'number',
-          title: 'Pending settles',
-          description: 'Usage that waits for Redis.',
-          unit: 'none',
-          width: 6,
-          targets: [{ expr: gauge('sum', 'gateway_limiter_pending_settles'), legend: 'settles' }],
-          thresholds: { warn: 1, bad: 10_000 },
-          alerts: ['GatewayLimiterDegraded'],
-        },
-        {
           kind: 'lines',
           title: 'Estimated decisions',
-          description:
-            'Admissions from a share of the limit, by limiters without Redis and by edges without a limiter; and those that were handed over afterwards.',
+          description: 'Decisions of edges from a share of the limit, while the limiters or Redis are away.',
           unit: 'reqps',
           width: 12,
-          targets: [
-            { expr: rate('gateway_limiter_degraded_total'), legend: 'limiters without Redis' },
-            { expr: rate('gateway_edge_local_admissions_total'), legend: 'edges without a limiter' },
-            { expr: rate('gateway_limiter_handed_over_admissions_total'), legend: 'handed over' },
-          ],
+          targets: [{ expr: rate('gateway_edge_local_admissions_total'), legend: 'decisions' }],
           alerts: ['GatewayLimiterDegraded'],
         },
         {
@@ -111,7 +96,6 @@ export const limitsAndTokens: DashboardDescription = {
           unit: 'none',
           width: 12,
           targets: [
-            { expr: increase('gateway_limiter_dropped_settles_total'), legend: 'settles dropped' },
             { expr: increase('gateway_limiter_day_total_load_failures_total'), legend: 'day totals not loaded' },
             { expr: increase('gateway_limiter_admissions_not_kept_total'), legend: 'admissions not stored' },
             {
