@@ -77,13 +77,15 @@ export interface Subject extends LimitedKey, Pick<LimitedTerms, 'limits'> {
 }
 
 /** The key, then its group, if it has one. */
-export function subjectsOf({ group, ...ofKey }: GroupedTerms): readonly Subject[] {
-  if (group === undefined) return [subjectOf(ofKey)];
-  return [{ ...subjectOf(ofKey), groupKey: group.key }, subjectOf(group)];
+export function subjectsOf(terms: GroupedTerms): readonly Subject[] {
+  const { group } = terms;
+  const ofKey = subjectOf(terms, group?.key);
+  return group === undefined ? [ofKey] : [ofKey, subjectOf(group)];
 }
 
-function subjectOf({ key, limits, hasLedger = false, isLedgerAway = false }: LimitedTerms): Subject {
-  return { key, limits, hasLedger, isLedgerAway };
+function subjectOf(terms: LimitedTerms, groupKey?: string): Subject {
+  const { key, limits, hasLedger = false, isLedgerAway = false } = terms;
+  return { key, groupKey, limits, hasLedger, isLedgerAway };
 }
 
 /** The same terms, without an answer of the ledger for these keys; by default for both. */

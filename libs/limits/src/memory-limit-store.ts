@@ -84,11 +84,10 @@ export class MemoryLimitStore implements LimitStore {
   constructor(options: MemoryLimitStoreOptions) {
     const listeners = { onAdmitted: () => undefined, onReturned: () => undefined };
     this.#options = { maxSettledIds: 100_000, maxRecorded: Infinity, maxPendingIds, ...listeners, ...options };
-    const time = { ttlResolution: 0, perf: { now: epochMs } };
     // Bounded by size instead of `max`, because `max` allocates all memory up front.
-    const bounds = { ...time, maxSize: options.maxKeys, sizeCalculation: () => 1 };
+    const bounds = { maxSize: this.#options.maxSettledIds, sizeCalculation: () => 1 };
     // The cache keeps an entry exactly as old as its `ttl`; here, as in Redis, it has expired.
-    const ids = { ...bounds, maxSize: this.#options.maxSettledIds, ttl: settledIdMs - 1 };
+    const ids = { ...bounds, ttl: settledIdMs - 1, ttlResolution: 0, perf: { now: epochMs } };
     this.#settledIds = new LRUCache(ids);
     this.#endedIds = new LRUCache(ids);
     this.#counters = new Counters(this.#options);
@@ -103,38 +102,42 @@ export class MemoryLimitStore implements LimitStore {
   }
 
   async admit(check: Check & Shared): Promise<Decision> {
-    return this.decide(check);
-  }
-
-  protected decide(check: Check & Shared): Decision {
     this.#purge();
     const meters = metersOf(check);
-    return decisionOf(check, meters, this.#take(check, meters, localDayOf(epochMs())));
+    return decisionOf(check, meters, this.#take(check, meters, epochMs()));
   }
 
   async reserve(reservation: Reservation & Shared): Promise<Refusal | undefined> {
     const meters = reservedMetersOf(reservation);
-    const taken = this.#take(reservation, meters, reservation.localDay);
+    const taken = this.#take(reservation, meters, epochMs(), reservation.localDay);
     if (taken.isTaken) return undefined;
     this.giveBack(reservation);
     return refusalOf(meters, taken);
   }
 
   /** Takes all meters, or none if one of them lacks room. */
-  #take(request: TakingRequest, meters: readonly Meter[], localDay: LocalDay): Taken {
+  #take(request: TakingRequest, meters: readonly Meter[], nowMs: number, localDay = localDayOf(nowMs)): Taken {
     const { requestId, place } = request;
-    const nowMs = epochMs();
-    const unloaded = meters
-      .filter(({ kind, ledger }) => kind === 'total' && ledger === 'needed')
-      .map((meter) => counterOf(meter, localDay))
-      .filter((counter) => !this.#counters.get(counter)?.isLoaded);
+    const unloaded = this.#unloadedOf(meters, localDay);
     if (unloaded.length > 0) return { nowMs, localDay, isTaken: false, states: [], unloaded };
-    const opened = meters.map((meter) => this.#open(meter, requestId, { nowMs, localDay, place }));
-    const isKnown =
-      opened.some(({ isTaken }) => isTaken) || (meters.some(isHeld) && this.#hasEnded(request, requestId));
-    const isTaken = isKnown || opened.every(({ meter, state }) => hasRoom(meter, state()));
-    for (const { meter, take } of opened) if (isTaken && !isKnown && meter.cost > 0) take();
-    return { nowMs, localDay, isTaken, states: opened.map(({ state }) => state()), unloaded };
+    const instant = { nowMs, localDay, place };
+    const opened = meters.map((meter) => this.#open(meter, requestId, instant));
+    let isFree = true;
+    const states = opened.map(({ meter, state }) => {
+      const known = state();
+      isFree &&= hasRoom(meter, known);
+      return known;
+    });
+    const isKnown = opened.some((each) => each.isTaken) || (meters.some(isHeld) && this.#hasEnded(request, requestId));
+    if (isKnown || !isFree) return { nowMs, localDay, isTaken: isKnown, states, unloaded };
+    for (const { meter, take } of opened) if (meter.cost > 0) take();
+    return { nowMs, localDay, isTaken: true, states: opened.map(({ state }) => state()), unloaded };
+  }
+
+  #unloadedOf(meters: readonly Meter[], localDay: LocalDay): readonly CounterName[] {
+    const totals = meters.filter(({ kind, ledger }) => kind === 'total' && ledger === 'needed');
+    const counters = totals.map((meter) => counterOf(meter, localDay));
+    return counters.filter((counter) => !this.#counters.get(counter)?.isLoaded);
   }
 
   #open(meter: Meter, requestId: string, instant: Instant): OpenMeter {

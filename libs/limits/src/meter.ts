@@ -69,32 +69,29 @@ export interface Taken {
 }
 
 /** The meters of a request, in the order in which they are named when several are reached. */
-export function metersOf({ requestId, costKind, ...terms }: Check): readonly Meter[] {
-  const takes = requestId !== '';
-  const isWhole = takes && costKind !== CostKind.REQUEST_ONLY;
-  return subjectsOf(terms).flatMap((subject, index): readonly Meter[] => {
-    const { requestsPerMinute, tokensPerDay, budget, concurrentRequests, strictTokens = false } = subject.limits ?? {};
-    const { requests, tokens } = index === 0 ? namesOfKey : namesOfGroup;
-    const of = ofSubject(subject);
-    return [
-      requestsPerMinute === undefined ? [] : [of(requests, 'window', requestsPerMinute, takes ? 1 : 0, takes)],
-      tokensPerDay === undefined
-        ? []
-        : [{ ...of(tokens, 'total', tokensPerDay, 0, isWhole), isReserved: strictTokens }],
-      budget === undefined
-        ? []
-        : [
-            {
-              ...of(LimitName.BUDGET, 'total', budget.amountMicros, 0, isWhole),
-              isReserved: true,
-              period: budget.period,
-            },
-          ],
-      concurrentRequests === undefined
-        ? []
-        : [of(LimitName.CONCURRENCY, 'lease', concurrentRequests, isWhole ? 1 : 0, isWhole)],
-    ].flat();
-  });
+export function metersOf(check: Omit<Check, 'knownTotals'>): readonly Meter[] {
+  const takes = check.requestId !== '';
+  const isWhole = takes && check.costKind !== CostKind.REQUEST_ONLY;
+  const meters: Meter[] = [];
+  for (const subject of subjectsOf(check)) {
+    const { requestsPerMinute, tokensPerDay, budget, concurrentRequests, strictTokens } = subject.limits ?? {};
+    const isGroup = check.group !== undefined && subject.groupKey === undefined;
+    const { requests, tokens } = isGroup ? namesOfGroup : namesOfKey;
+    if (requestsPerMinute !== undefined) {
+      meters.push(meterOf(subject, requests, 'window', requestsPerMinute, takes, takes ? 1 : 0));
+    }
+    if (tokensPerDay !== undefined) {
+      meters.push(meterOf(subject, tokens, 'total', tokensPerDay, isWhole, 0, strictTokens));
+    }
+    if (budget !== undefined) {
+      const { amountMicros, period } = budget;
+      meters.push(meterOf(subject, LimitName.BUDGET, 'total', amountMicros, isWhole, 0, true, period));
+    }
+    if (concurrentRequests !== undefined) {
+      meters.push(meterOf(subject, LimitName.CONCURRENCY, 'lease', concurrentRequests, isWhole, isWhole ? 1 : 0));
+    }
+  }
+  return meters;
 }
 
 /**
@@ -141,17 +138,16 @@ export function hasRoom({ kind, limit, cost, refuses }: Meter, state: MeterState
 const namesOfKey = { requests: LimitName.REQUESTS_PER_MINUTE, tokens: LimitName.TOKENS_PER_DAY };
 const namesOfGroup = { requests: LimitName.GROUP_REQUESTS_PER_MINUTE, tokens: LimitName.GROUP_TOKENS_PER_DAY };
 
-function ofSubject({ key, groupKey, hasLedger, isLedgerAway }: Subject) {
+function meterOf(
+  { key, groupKey, hasLedger, isLedgerAway }: Subject,
+  name: LimitName,
+  kind: Meter['kind'],
+  limit: number,
+  refuses: boolean,
+  cost: number,
+  isReserved = false,
+  period?: BudgetPeriod,
+): Meter {
   const ledger = isLedgerAway ? 'away' : hasLedger ? 'needed' : 'none';
-  return (name: LimitName, kind: Meter['kind'], limit: number, cost: number, refuses: boolean): Meter => ({
-    key,
-    groupKey,
-    name,
-    kind,
-    limit,
-    cost,
-    refuses,
-    isReserved: false,
-    ledger,
-  });
+  return { key, groupKey, name, kind, limit, cost, refuses, isReserved, period, ledger };
 }

@@ -59,7 +59,7 @@ export class EmbeddedLimitStore extends MemoryLimitStore implements Disposable {
   }
 
   override async admit(check: Check): Promise<Decision> {
-    const decision = this.decide(check);
+    const decision = super.admit(check);
     await this.#written;
     return decision;
   }

@@ -1,7 +1,7 @@
 -- All of the limiter's work on windows, totals and leases. All times are epoch milliseconds.
 -- KEYS: what the terms refer to by position, all with one hash tag.
 -- ARGV: the name of a call at the end of this file, its terms as JSON, and the time of a test or ''.
--- Returns its answer as JSON, or nothing. Numbers that may exceed 14 digits are written as text.
+-- Returns its answer as JSON, or nothing.
 
 local WINDOW_MS = 60000
 -- How long requests that settled, and those that ended, are remembered.
@@ -21,8 +21,9 @@ if not clock then
   clock = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
 
+-- JSON numbers have 14 digits here: a longer one is written as text.
 local function whole(number)
-  return string.format('%.0f', number)
+  return number < 1e14 and number or string.format('%.0f', number)
 end
 
 local function score_at(key, index)
@@ -32,7 +33,7 @@ end
 -- Entries further ahead than `latest` were made before the clock was set back. When they were made is
 -- unknown, but it was not after now.
 local function pull_back(key, latest, to)
-  for _, request_id in ipairs(redis.call('ZRANGEBYSCORE', key, '(' .. whole(latest), '+inf')) do
+  for _, request_id in ipairs(redis.call('ZRANGEBYSCORE', key, '(' .. string.format('%.0f', latest), '+inf')) do
     redis.call('ZADD', key, to, request_id)
   end
 end
@@ -129,35 +130,33 @@ local function read_total(counter)
   return (base or 0) + settled, base, settled, base and total[3] ~= NOT_LOADED
 end
 
--- What is known of a meter. `held`: the request has it already.
+-- What is known of a meter, whether the request has it already, and the time of a window.
 local read = {}
 
 function read.window(meter, request_id)
-  local state = { reserved = 0 }
-  state.now, state.used, state.newest = advance(KEYS[meter.window])
-  state.held = state.used > 0 and redis.call('ZSCORE', KEYS[meter.window], request_id)
-  return state
+  local now, used, newest = advance(KEYS[meter.window])
+  return { used = used, newest = newest }, used > 0 and redis.call('ZSCORE', KEYS[meter.window], request_id), now
 end
 
 function read.lease(meter, request_id)
   local used = leased(meter.leases)
-  return { used = used, reserved = 0, held = used > 0 and redis.call('HEXISTS', KEYS[meter.leases.amounts], request_id) == 1 }
+  return { used = used }, used > 0 and redis.call('HEXISTS', KEYS[meter.leases.amounts], request_id) == 1
 end
 
 function read.total(meter, request_id)
   local used, base, _, is_loaded = read_total(KEYS[meter.counter])
-  local state = { used = used, reserved = 0, unloaded = meter.ledger == 'needed' and not is_loaded or nil }
-  if meter.leases then
-    state.unknown = meter.is_money and meter.ledger == 'away' and not base or nil
-    state.reserved = leased(meter.leases)
-    state.held = meter.cost > 0 and redis.call('HEXISTS', KEYS[meter.leases.amounts], request_id) == 1
+  local state = { used = used, unloaded = meter.ledger == 'needed' and not is_loaded or nil }
+  if not meter.leases then
+    return state
   end
-  return state
+  state.unknown = meter.is_money and meter.ledger == 'away' and not base or nil
+  state.reserved = leased(meter.leases)
+  return state, meter.cost > 0 and redis.call('HEXISTS', KEYS[meter.leases.amounts], request_id) == 1
 end
 
 -- The rule of `hasRoom` in libs/limits/src/meter.ts, which explains it.
 local function has_room(meter, state)
-  if not meter.refuses then
+  if meter.reports then
     return true
   end
   if meter.kind ~= 'total' then
@@ -166,17 +165,18 @@ local function has_room(meter, state)
   if state.unknown then
     return false
   end
+  local used, reserved = state.used, state.reserved or 0
   if meter.cost == 0 then
-    return state.used + state.reserved < meter.limit
+    return used + reserved < meter.limit
   end
-  return state.used + state.reserved + meter.cost <= meter.limit or (state.reserved == 0 and state.used < meter.limit)
+  return used + reserved + meter.cost <= meter.limit or (reserved == 0 and used < meter.limit)
 end
 
-local function take_meter(meter, state, request_id)
+local function take_meter(meter, state, request_id, now)
   if meter.kind == 'window' then
-    redis.call('ZADD', KEYS[meter.window], state.now, request_id)
-    keep_window(KEYS[meter.window], state.now)
-    state.used, state.newest = state.used + 1, state.now
+    redis.call('ZADD', KEYS[meter.window], now, request_id)
+    keep_window(KEYS[meter.window], now)
+    state.used, state.newest = state.used + 1, now
   else
     take_lease(meter.leases, request_id, meter.cost)
     local counted = meter.kind == 'lease' and 'used' or 'reserved'
@@ -187,23 +187,23 @@ end
 -- Takes all meters of a request, or none if one of them lacks room.
 local function take_all(request)
   local is_known, is_free, is_loaded = has_ended(request.ended, request.id), true, true
-  local states = {}
+  local states, times = {}, {}
   for n, meter in ipairs(request.meters) do
-    local state = read[meter.kind](meter, request.id)
-    states[n] = state
-    is_known = is_known or state.held
+    local state, is_held, now = read[meter.kind](meter, request.id)
+    states[n], times[n] = state, now or 0
+    is_known = is_known or is_held
     is_free = is_free and has_room(meter, state)
     is_loaded = is_loaded and not state.unloaded
   end
   for n, meter in ipairs(request.meters) do
     local state = states[n]
     if is_loaded and is_free and not is_known and meter.cost > 0 then
-      take_meter(meter, state, request.id)
+      take_meter(meter, state, request.id, times[n])
     end
     if meter.kind == 'window' and meter.limit > 0 and state.used > 0 then
       state.freeing = score_at(KEYS[meter.window], math.max(0, state.used - meter.limit))
     end
-    state.used, state.reserved, state.now, state.held = whole(state.used), whole(state.reserved), nil, nil
+    state.used, state.reserved = whole(state.used), state.reserved and whole(state.reserved)
   end
   -- An empty list would become an object.
   return { taken = is_loaded and (is_known or is_free) and true, states = states[1] and states }

@@ -47,7 +47,7 @@ export class KeyList {
 
 const state = z.object({
   used: z.coerce.number(),
-  reserved: z.coerce.number(),
+  reserved: z.coerce.number().default(0),
   newest: z.number().optional(),
   freeing: z.number().optional(),
   unloaded: z.boolean().default(false),
