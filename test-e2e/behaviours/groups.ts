@@ -46,6 +46,8 @@ export function groupsBehaviour(gateway: () => Topology): void {
       const tokensPerDay = 1_000;
       const group = await createGroup({ limits: { tokensPerDay, strictTokens: true } });
       const token = await group.token();
+      const delay = { kind: 'delay', beforeHeadersMs: roomMs(1_000) } as const;
+      gateway().simulator.faults.add({ account: 'counting-a', times: 9, fault: delay });
       const answers = await Promise.all(Array.from({ length: 30 }, () => askMessages(token, 100)));
       const refused = answers.filter(({ status }) => status === 429);
       expect(answers.filter(({ status }) => status === 200).length + refused.length).toBe(30);

@@ -60,6 +60,6 @@ describe('settles that are kept', () => {
     kept.keep(settlement('a'));
     const replayed: Settlement[] = [];
     await kept.replay(async (late) => replayed.push(late));
-    expect(replayed).toEqual([{ ...settlement('a'), isLate: true }]);
+    expect(replayed).toEqual([{ ...settlement('a'), late: true }]);
   });
 });

@@ -27,7 +27,7 @@ export class KeptSettles {
   async replay(settle: (settlement: Settlement) => Promise<unknown>): Promise<void> {
     for (const some of slicesOf([...this.#settles])) {
       const replays = some.map(async ([name, settlement]) => {
-        await settle({ ...settlement, isLate: true });
+        await settle({ ...settlement, late: true });
         this.#settles.delete(name);
       });
       const outcomes = await Promise.allSettled(replays);

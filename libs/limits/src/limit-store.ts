@@ -96,7 +96,7 @@ export interface Settlement extends GroupedTerms {
   /** The request ends: it returns its places and what it reserved, and takes none any more. */
   readonly ended?: boolean;
   /** It was kept in an outage: the ledger may have recorded the request already. */
-  readonly isLate?: boolean;
+  readonly late?: boolean;
 }
 
 export interface SettledTotals {

@@ -1,20 +1,10 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import type {
-  Check,
-  GroupedTerms,
-  KnownTotal,
-  OwnAdmission,
-  Reservation,
-  SettledTotals,
-  Settlement,
-} from '@gateway/limits';
+import type { Check, KnownTotal, OwnAdmission, Reservation, SettledTotals, Settlement } from '@gateway/limits';
 import { BudgetPeriod, type Refusal } from '@gateway/proto/limiter/v2/limit_pb.js';
 import type {
   KnownTotalSchema,
   LimiterService,
   OwnAdmissionSchema,
-  ReserveRequestSchema,
-  SettleRequestSchema,
   SettleResponse,
 } from '@gateway/proto/limiter/v2/limiter_service_pb.js';
 import type { CallOptions, Client } from '@gateway/rpc';
@@ -29,15 +19,15 @@ export type LimiterClient = Pick<
 export function limiterCalls(limiter: Pick<LimiterClient, 'settle' | 'reserve' | 'renew'>) {
   return {
     async reserve(reservation: Reservation, options?: CallOptions): Promise<Refusal | undefined> {
-      return (await limiter.reserve(reserveRequest(reservation), options)).refusal;
+      return (await limiter.reserve(reservation, options)).refusal;
     },
     async settle(settlement: Settlement, options?: CallOptions): Promise<SettledTotals> {
-      return totalsIn(settlement, await limiter.settle(settleRequest(settlement), options));
+      return totalsIn(settlement, await limiter.settle(settlement, options));
     },
     async renew(running: readonly Reservation[], options?: CallOptions): Promise<void> {
       for (let start = 0; start < running.length; start += mostInOneCall) {
         const some = running.slice(start, start + mostInOneCall);
-        await limiter.renew({ running: some.map(reserveRequest) }, options);
+        await limiter.renew({ running: some }, options);
       }
     },
   };
@@ -58,32 +48,9 @@ export function knownTotal({ counter: { groupKey, span }, total }: KnownTotal, {
 /** The most running requests that one call may renew. */
 const mostInOneCall = 1_000;
 
-function settleRequest(settlement: Settlement): MessageInitShape<typeof SettleRequestSchema> {
-  const { key, requestId, localDay, tokens, limits, group, costMicros = 0, ended = false, isLate = false } = settlement;
-  const charge = { key, requestId, localDay, tokens, late: isLate };
-  // As for most requests: only the tokens of the key are counted.
-  if (group === undefined && !ended && costMicros === 0) return charge;
-  return {
-    ...{ ...charge, costMicros, ended },
-    limits,
-    ...toGroup({ key, group }),
-  };
-}
-
 function totalsIn({ group }: Settlement, settled: SettleResponse) {
   const { usedTokens, groupUsedTokens, groupSpentMicros, totalsUnknown } = settled;
   const totals = { usedTokens, isLoaded: !totalsUnknown };
   if (group === undefined || totalsUnknown) return totals;
   return { ...totals, groupUsedTokens, groupSpentMicros };
-}
-
-function reserveRequest(reservation: Reservation): MessageInitShape<typeof ReserveRequestSchema> {
-  const { key, requestId, localDay, limits, costMicros } = reservation;
-  const request = { key, requestId, localDay, costMicros };
-  return { ...request, limits, ...toGroup(reservation) };
-}
-
-function toGroup({ group }: Pick<GroupedTerms, 'key' | 'group'>) {
-  if (group === undefined) return {};
-  return { group: { key: group.key, limits: group.limits } };
 }

@@ -11,7 +11,6 @@ import type { Pricing } from '../pricing/pricing.ts';
 import type { EndpointPeers } from '../request-context.ts';
 import {
   heldBy,
-  holdsLeases,
   isStrictlyLimited,
   limiterTerms,
   pricedDayOf,
@@ -30,7 +29,7 @@ export interface CostedRequest {
 
 /**
  * Reserves what a request can cost in the budget of its group, and what it can use of strict limits
- * of tokens per day. Undefined: nothing is to be reserved.
+ * of tokens per day. Undefined: nothing is to be reserved. Personal tokens are not asked.
  * @throws GatewayError `rate_limit_exceeded` if there is no room
  */
 export function reserveCost(call: Call, costed: CostedRequest, peers: EndpointPeers): Promise<void> | undefined {
@@ -38,7 +37,7 @@ export function reserveCost(call: Call, costed: CostedRequest, peers: EndpointPe
   const { group, limits } = token;
   const hasBudget = group?.limits?.budget !== undefined;
   const isStrict = [limits, group?.limits].some(isStrictlyLimited);
-  if (!(hasBudget || isStrict) || !holdsLeases(token)) return undefined;
+  if (!(hasBudget || isStrict)) return undefined;
   // For the client such a model does not exist, so no limit must answer.
   if (!mayUseModel(token, costed.model)) return undefined;
   const { pricing, typicalTokens } = peers;

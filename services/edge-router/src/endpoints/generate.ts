@@ -2,7 +2,7 @@ import { create } from '@bufbuild/protobuf';
 import type { BufferList, JsonBody } from '@gateway/json';
 import { Dialect, type ExecuteHead, ExecuteHeadSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import type { Lease } from '@gateway/proto/pool/v1/account_pb.js';
-import { pricedDayOf } from '../admission/admit.ts';
+import { holdsLeases, pricedDayOf } from '../admission/admit.ts';
 import { reserveCost } from '../admission/reservation.ts';
 import { type AttemptPlan, type AttemptsFailed, type AttemptsResult, runAttempts } from '../attempts/attempt-loop.ts';
 import type { Call } from '../call.ts';
@@ -44,8 +44,7 @@ export function generate(call: Call, peers: EndpointPeers, generation: Generatio
   const attempts = { ...plan, call, execute, pricedOnDay: pricedDayOf(call, peers.pricing) };
   const run = () => deliver(runAttempts(attempts, peers), call, peers, { affinityKey, answerKeysOf, onFailed });
   const { model } = plan;
-  const reserving =
-    call.token.group?.limits?.budget === undefined ? undefined : reserveCost(call, { body, dialect, model }, peers);
+  const reserving = holdsLeases(call.token) ? reserveCost(call, { body, dialect, model }, peers) : undefined;
   return reserving === undefined ? run() : reserving.then(run);
 }
 
