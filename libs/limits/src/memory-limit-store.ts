@@ -120,8 +120,7 @@ export class MemoryLimitStore implements LimitStore {
     const { requestId, place } = request;
     const unloaded = this.#unloadedOf(meters, localDay);
     if (unloaded.length > 0) return { nowMs, localDay, isTaken: false, states: [], unloaded };
-    const instant = { nowMs, localDay, place };
-    const opened = meters.map((meter) => this.#open(meter, requestId, instant));
+    const opened = meters.map((meter) => this.#open(meter, requestId, { nowMs, localDay, place }));
     let isFree = true;
     const states = opened.map(({ meter, state }) => {
       const known = state();
