@@ -60,7 +60,7 @@ export function undecided(localDay: LocalDay, unloaded: readonly CounterName[]):
 }
 
 /**
- * Why a request is refused: by the one that resets last, if it reached several limits. A client that
+ * Why a request is refused: by the limit that resets last, of those reached. A client that
  * retries at an earlier instant would be refused again.
  * @see spec "429 responses"
  */

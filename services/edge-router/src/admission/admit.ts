@@ -40,7 +40,7 @@ function isSet({ requestsPerMinute, tokensPerDay, concurrentRequests, budget }: 
   return [requestsPerMinute, tokensPerDay, concurrentRequests, budget].some((limit) => limit !== undefined);
 }
 
-/** Whether requests of a token hold leases, or money or tokens that they reserve, until they end. */
+/** Whether requests of a token hold leases, or what they reserve, until they end. */
 export function holdsLeases({ kind, limits, group }: Token): boolean {
   if (kind === TokenKind.PERSONAL) return false;
   const { limits: ofGroup } = group ?? {};
