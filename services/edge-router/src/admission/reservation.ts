@@ -9,14 +9,7 @@ import type { Call } from '../call.ts';
 import type { Patience } from '../patience.ts';
 import type { Pricing } from '../pricing/pricing.ts';
 import type { EndpointPeers } from '../request-context.ts';
-import {
-  heldBy,
-  isStrictlyLimited,
-  limiterTerms,
-  pricedDayOf,
-  rateLimitHeaders,
-  refusalError,
-} from './admit.ts';
+import { heldBy, isStrictlyLimited, limiterTerms, pricedDayOf, rateLimitHeaders, refusalError } from './admit.ts';
 import { mayFetch } from './fetched-content.ts';
 import type { TypicalTokens } from './typical-tokens.ts';
 
