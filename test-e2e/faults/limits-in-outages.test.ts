@@ -5,6 +5,7 @@ import { readMetric } from '../client/metrics.ts';
 import { issueToken, type TestToken } from '../client/tokens.ts';
 import { usageOf } from '../client/usage.ts';
 import { type ReplicatedServices, startReplicatedServices } from '../topologies/replicated-services.ts';
+import { type Balancer, openBalancer } from './limit-window-balancer.ts';
 import { ask } from './limit-window-load.ts';
 import { withinAMinute } from './within-a-minute.ts';
 
@@ -25,23 +26,30 @@ function pausable(process: { pause(): Promise<void>; resume(): Promise<void> } |
   return { kill: () => paused.pause(), restart: () => paused.resume() };
 }
 
-/** Two edges and two limiters. The second edge asks the second limiter. */
+/** Two edges, and two limiters behind one address, as in a cluster. */
 describe('limits while the limiters, or their Redis, are away', () => {
   let gateway: ReplicatedServices;
+  let balancer: Balancer;
   const linesOfEdges: string[] = [];
   beforeAll(async () => {
+    balancer = await openBalancer();
     gateway = await startReplicatedServices({
       replicas: { 'edge-router': 2, limiter: 2 },
+      envOf: { 'edge-router': { LIMITER_URL: balancer.url } },
       eventDelayMs: 1,
       env: { LOG_LEVEL: 'warn' },
       onLine: (service, line) => {
         if (service === 'edge-router') linesOfEdges.push(line);
       },
     });
+    balancer.leadTo(gateway.replicas.limiter.map(({ grpcUrl }) => grpcUrl));
     // Longer than a heartbeat: from now on each of them knows of the other.
     await sleep(roomMs(5_000));
   });
-  afterAll(() => gateway?.[Symbol.asyncDispose]());
+  afterAll(async () => {
+    await gateway?.[Symbol.asyncDispose]();
+    await balancer?.[Symbol.asyncDispose]();
+  });
 
   const issue = (limits: { readonly requestsPerMinute?: number; readonly tokensPerDay?: number }) =>
     issueToken(gateway, limits);
@@ -181,13 +189,14 @@ describe('limits while the limiters, or their Redis, are away', () => {
         const token = await issue({ requestsPerMinute: limit });
         const load = { isOver: false, admitted: 0 };
         const askOn = async (edge: number) => {
-          for (; !load.isOver; await sleep(10)) {
+          for (; !load.isOver; await sleep(100)) {
             const admitted = await admittedBy(edge, token, 1).catch(() => 0);
             load.admitted += admitted;
           }
         };
         const clients = [0, 0, 0, 1].map(askOn);
-        await sleep(1_000);
+        // Half of the limit is free when the outage begins.
+        await expect.poll(() => load.admitted, { interval: 10 }).toBeGreaterThan(limit / 2);
         await without([target()], () => sleep(8_000));
         load.isOver = true;
         await Promise.all(clients);

@@ -25,6 +25,8 @@ export interface ReplicatedServicesOptions {
   /** The pace of the providers' streams. */
   readonly eventDelayMs: number;
   readonly env: Readonly<Record<string, string>>;
+  /** Further variables of single services. */
+  readonly envOf?: StartOptions['envOf'];
   /** Replaces a NATS and a Postgres of one server each. The caller disposes of them. */
   readonly backends?: Backends;
   /** Further settings of the simulated providers. */
@@ -61,6 +63,7 @@ export async function startReplicatedServices(options: ReplicatedServicesOptions
     await startServices({
       // Other tests cover the operators' API.
       replicas: { admin: 0, ...options.replicas },
+      envOf: options.envOf ?? {},
       env: {
         ...suiteSettings,
         DRAIN_TIMEOUT_SECONDS: '3',
