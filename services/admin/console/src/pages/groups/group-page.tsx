@@ -103,7 +103,7 @@ function Known({ listing, group, currency, error }: KnownProps) {
             label="Tokens by day (Europe/Amsterdam)"
             kind="bars"
             times={days.map(noonOf)}
-            series={[{ label: 'Tokens', colour: 'chart-1', values: tokensByDay.map(Number) }]}
+            series={[{ label: 'Tokens', colour: 'chart-1', values: tokensByDay }]}
             format={formatCompact}
             formatTime={dayLabel}
           />

@@ -133,7 +133,7 @@ function Known({ listing, token, error }: KnownProps) {
             label="Tokens by day (Europe/Amsterdam)"
             kind="bars"
             times={days.map(noonOf)}
-            series={[{ label: 'Tokens', colour: 'chart-1', values: listing.tokensByDay.map(Number) }]}
+            series={[{ label: 'Tokens', colour: 'chart-1', values: listing.tokensByDay }]}
             format={formatCompact}
             formatTime={dayLabel}
           />

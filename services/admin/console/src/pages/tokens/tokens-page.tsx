@@ -145,7 +145,7 @@ export const tokenColumns = ({ withGroup }: { readonly withGroup: boolean }): re
       return (
         <span className="row">
           <Sparkline
-            values={tokensByDay.map(Number)}
+            values={tokensByDay}
             label={`Tokens per day over the last ${tokensByDay.length} days, ending today`}
           />
           {formatCompact(total)}
