@@ -2,7 +2,7 @@ import { roomMs } from '@gateway/testkit/room';
 
 /**
  * The sum of all series of a metric in a process.
- * @param labels only series that also have these labels, in the notation `part="charge"`.
+ * @param labels only series that also have these labels, in the notation `part="settle"`.
  */
 export async function readMetric(adminUrl: string, name: string, labels = ''): Promise<number> {
   const text = await (await fetch(`${adminUrl}/metrics`, { signal: AbortSignal.timeout(roomMs(5_000)) })).text();

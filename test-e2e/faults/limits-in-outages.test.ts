@@ -240,7 +240,7 @@ describe('limits while the limiters, or their Redis, are away', () => {
     it('are away: each edge says so once, and counts the charges that wait', async () => {
       const token = await issue({ tokensPerDay: 1_000_000 });
       const { adminUrl } = gateway.replicas['edge-router'][0] ?? { adminUrl: '' };
-      const charges = () => readMetric(adminUrl, 'gateway_edge_faults_total', 'part="charge"');
+      const charges = () => readMetric(adminUrl, 'gateway_edge_faults_total', 'part="settle"');
       const before = { charges: await charges(), lines: linesOfEdges.length };
       await without(limiters(), async () => {
         for (let n = 0; n < 5; n++) expect(await question(token)).toBe(200);

@@ -74,7 +74,7 @@ export class Limiters implements AsyncDisposable {
 
 const ignore = () => undefined;
 const ofLimiter = { limiterAway: ignore, limiterBack: ignore };
-const events = { ...ofLimiter, admittedLocally: ignore, chargeKept: ignore, faulted: ignore };
+const events = { ...ofLimiter, admittedLocally: ignore, settleKept: ignore, faulted: ignore };
 const asByDefault = { patienceMs: 15_000, failureMode: 'local', localMaxMs: 300_000 } as const;
 
 async function ask(edge: OutageTolerantLimiter, { key, limit }: LimitedKey): Promise<Asked> {

@@ -39,7 +39,7 @@ import { WindowCaps } from './window-caps.ts';
  * replica still keeps to its part: a request needs the consent of both. So a remote that flaps, or
  * that returns empty, does not open a fresh window.
  */
-export class FallbackLimits implements Omit<RemoteLimits, 'heartbeat'>, AsyncDisposable {
+export class FallbackLimits implements Omit<RemoteLimits, 'heartbeat' | 'settle'>, AsyncDisposable {
   readonly #remote: RemoteLimits;
   readonly #local: MemoryLimitStore;
   readonly #options: FallbackOptions;
@@ -110,7 +110,7 @@ export class FallbackLimits implements Omit<RemoteLimits, 'heartbeat'>, AsyncDis
     });
   }
 
-  settle(settlement: Settlement): Promise<SettledTotals> {
+  settle(settlement: Settlement): Promise<unknown> {
     const alone = () => this.#settleAlone(settlement);
     return this.#ask(alone, () => this.#settleRemotely(settlement));
   }

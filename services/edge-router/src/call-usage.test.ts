@@ -45,7 +45,7 @@ function setUp(
       },
     },
     limiter: {
-      charge: async (charge: Settlement) => {
+      settle: async (charge: Settlement) => {
         await new Promise((resolve) => setImmediate(resolve));
         lines.push(`charged ${charge.tokens}`);
         charges.push(charge);

@@ -19,11 +19,11 @@ const failed = { status: 503, errorCode: 'providers_unavailable', clientLeft: fa
 
 /** An admitted request with a place, and a record of how what it holds ends. */
 function setUp() {
-  const running = new Set<Reservation>();
+  const holds = new Set<Reservation>();
   const seen = { ended: [] as string[], charges: [] as Settlement[], finals: [] as RequestRecorded[] };
   const peers = {
-    running,
-    limiter: { charge: async (charge: Settlement) => void seen.charges.push(charge) },
+    holds,
+    limiter: { settle: async (charge: Settlement) => void seen.charges.push(charge) },
     outbox: {
       open: () => undefined,
       close: () => void seen.ended.push('row'),
@@ -39,46 +39,46 @@ function setUp() {
     call.onLease({ [Symbol.dispose]: () => void seen.ended.push('renewal') });
     return call;
   };
-  return { call, attempt, running, seen };
+  return { call, attempt, holds, seen };
 }
 
 describe('what a request holds', () => {
   it('ends with it, when no provider was asked', async () => {
-    const { call, running, seen } = setUp();
+    const { call, holds, seen } = setUp();
     await call.bodyRules.allocation.take(100);
-    expect(running.size).toBe(1);
+    expect(holds.size).toBe(1);
     await call.end(failed);
-    expect([running.size, call.bodyRules.allocation.bytes, seen.finals]).toEqual([0, 0, []]);
+    expect([holds.size, call.bodyRules.allocation.bytes, seen.finals]).toEqual([0, 0, []]);
     expect(seen.charges).toMatchObject([{ key: 'token:t', requestId: 'r', tokens: 0, ended: true }]);
   });
 
   it('ends with it, when no attempt gave an answer', async () => {
-    const { attempt, running, seen } = setUp();
+    const { attempt, holds, seen } = setUp();
     const call = attempt();
     call.usage?.onSent(usage);
     call.usage?.onAttemptFailed();
     await call.end(failed);
-    expect([running.size, seen.ended, seen.finals]).toEqual([0, ['renewal', 'row'], []]);
+    expect([holds.size, seen.ended, seen.finals]).toEqual([0, ['renewal', 'row'], []]);
     expect(seen.charges).toMatchObject([{ tokens: 0, ended: true }]);
   });
 
   it('is returned once, with the charge of what was used', async () => {
-    const { attempt, running, seen } = setUp();
+    const { attempt, holds, seen } = setUp();
     const call = attempt();
     call.onAttemptEnded(create(AttemptReportSchema, { result: AttemptResult.SUCCEEDED }));
     await call.end({ status: 200, clientLeft: false, hasBegun: true, usage });
-    expect(running.size).toBe(0);
+    expect(holds.size).toBe(0);
     await call.end(failed);
     expect(seen.charges).toMatchObject([{ tokens: 97, ended: true }]);
     expect(seen.finals).toMatchObject([{ ending: RequestEnding.COMPLETED }]);
   });
 
   it('is only what it reserved last, and nothing after a refusal has returned it', () => {
-    const { call, running } = setUp();
+    const { call, holds } = setUp();
     const reserved = { ...heldBy(call.id, token, call.admission), costMicros: 5 };
     call.holdLeases(reserved);
-    expect([...running]).toEqual([reserved]);
-    expect([call.returnLeases(), call.returnLeases(), running.size]).toEqual([true, false, 0]);
+    expect([...holds]).toEqual([reserved]);
+    expect([call.returnLeases(), call.returnLeases(), holds.size]).toEqual([true, false, 0]);
   });
 });
 

@@ -48,10 +48,10 @@ export interface CallRoute {
 
 export interface CallPeers extends UsagePeers {
   readonly outbox: Pick<Outbox, 'open' | 'finish' | 'log' | 'close'>;
-  readonly limiter: Pick<EdgeLimiter, 'charge'>;
+  readonly limiter: Pick<EdgeLimiter, 'settle'>;
   readonly requestLog: Pick<RequestLog, 'takes'>;
   readonly config: Pick<EdgeRouterConfig, 'traceSlowMs'>;
-  readonly running: Pick<Set<Reservation>, 'add' | 'delete'>;
+  readonly holds: Pick<Set<Reservation>, 'add' | 'delete'>;
   /** How long a request waits for decisions. */
   readonly patienceMs: number;
 }
@@ -151,14 +151,14 @@ export class Call {
   holdLeases(held: Reservation): void {
     this.returnLeases();
     this.#held = held;
-    this.#peers.running.add(held);
+    this.#peers.holds.add(held);
   }
 
   /** They are returned with the next charge. False if there are none, or they are returned. */
   returnLeases(): boolean {
     const held = this.#held;
     this.#held = undefined;
-    return held !== undefined && this.#peers.running.delete(held);
+    return held !== undefined && this.#peers.holds.delete(held);
   }
 
   /** @param model as the body names it; empty: it names none */
@@ -312,8 +312,8 @@ export class Call {
     const place = attempt === undefined ? 0 : this.record.attempts.indexOf(attempt) + 1;
     const requestId = place === 0 || attempt === this.#attempt ? this.id : `${this.id}/${place}`;
     const charge = { ...terms, requestId, localDay: this.admission.localDay, tokens };
-    if (terms.group === undefined && terms.limits === undefined) return this.#peers.limiter.charge(charge);
-    return this.#peers.limiter.charge({ ...charge, costMicros, ended });
+    if (terms.group === undefined && terms.limits === undefined) return this.#peers.limiter.settle(charge);
+    return this.#peers.limiter.settle({ ...charge, costMicros, ended });
   }
 
   get #attempt(): RecordedAttempt | undefined {

@@ -32,18 +32,18 @@ describe('the log of an outage', () => {
     const metrics = new Metrics();
     const events = createEvents({ logger, metrics });
     for (let n = 0; n < 50; n++) {
-      events.faulted('charge', new Error('away'), `charge-${n}`);
+      events.faulted('settle', new Error('away'), `charge-${n}`);
       events.faulted('identity', new Error('away'));
       events.reportGivenUp(new Error('away'), `report-${n}`);
-      events.chargeKept();
+      events.settleKept();
     }
     expect(lines).toMatchObject([
-      { part: 'charge', request_id: 'charge-0' },
+      { part: 'settle', request_id: 'charge-0' },
       { part: 'identity' },
       { request_id: 'report-0' },
     ]);
     const shown = await metrics.registry.metrics();
-    expect(shown).toContain('gateway_edge_faults_total{part="charge"} 100');
+    expect(shown).toContain('gateway_edge_faults_total{part="settle"} 100');
     expect(shown).toContain('gateway_edge_faults_total{part="identity"} 50');
     expect(shown).toContain('gateway_edge_attempt_reports_given_up_total 50');
   });

@@ -89,7 +89,7 @@ export function createEvents({ logger, metrics }: { readonly logger: EventLog; r
       logger.info({ outage_ms: awayMs }, 'the limiter answers again');
     },
     /** The tokens of a request are charged when the limiter answers again. */
-    chargeKept: () => counted.faults.inc({ part: 'charge' }),
+    settleKept: () => counted.faults.inc({ part: 'settle' }),
     reportGivenUp(err: unknown, requestId: string): void {
       counted.reportsGivenUp.inc();
       const fields = { request_id: requestId, err };
@@ -112,7 +112,7 @@ export function createEvents({ logger, metrics }: { readonly logger: EventLog; r
 }
 
 /** The parts behind the edge that can fail. */
-const parts = ['outbox', 'delivery', 'charge', 'identity', 'renewal', 'sign_in'] as const;
+const parts = ['outbox', 'delivery', 'settle', 'identity', 'renew', 'sign_in'] as const;
 type Part = (typeof parts)[number];
 
 /**

@@ -1,8 +1,8 @@
 import type { GetUsageResponse } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import type { CallOptions } from '@gateway/rpc';
 import type { EdgeLimiter } from './admission/admit.ts';
+import type { Holds } from './admission/holds.ts';
 import type { PlaceQueue } from './admission/place-queue.ts';
-import type { RunningRequests } from './admission/running-requests.ts';
 import type { TypicalTokens } from './admission/typical-tokens.ts';
 import type { Leases } from './attempts/leases.ts';
 import type { AuthHeader } from './authentication/authenticate.ts';
@@ -33,7 +33,7 @@ export interface EndpointPeers extends Pick<EdgeRouterPeers, 'broker' | 'adapter
   /** The deadline of a call to a service; the answer may come later than its request waits. */
   readonly deadline: Pick<CallOptions, 'timeoutMs'>;
   readonly limiter: EdgeLimiter;
-  readonly running: RunningRequests;
+  readonly holds: Holds;
   readonly places: PlaceQueue;
   readonly typicalTokens: TypicalTokens;
   readonly usageReports: SharedQueries<UsageReport>;

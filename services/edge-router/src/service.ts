@@ -8,9 +8,9 @@ import { LimiterService } from '@gateway/proto/limiter/v2/limiter_service_pb.js'
 import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import { PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
+import { Holds } from './admission/holds.ts';
 import { outageTolerant } from './admission/outage-tolerant-limiter.ts';
 import { PlaceQueue } from './admission/place-queue.ts';
-import { RunningRequests } from './admission/running-requests.ts';
 import { TypicalTokens } from './admission/typical-tokens.ts';
 import { Leases } from './attempts/leases.ts';
 import { TokenCache, watchTokenChanges } from './authentication/authenticate.ts';
@@ -59,7 +59,7 @@ export async function createEdgeRouterService(
   );
   const limiter = peers.limiter({ config, events });
   stack.defer(() => limiter[Symbol.asyncDispose]?.());
-  const running = stack.use(new RunningRequests(limiter));
+  const holds = stack.use(new Holds(limiter));
   const places = new PlaceQueue(config.placeQueueMs);
   const typicalTokens = stack.use(new TypicalTokens(peers.usageQuery, config.reservedOutputTokensMax));
   const leases = stack.use(new Leases({ broker: peers.broker, deadline, events }));
@@ -81,7 +81,7 @@ export async function createEdgeRouterService(
     tokens,
     proxies: new TrustedProxies(config.trustedProxies),
     limiter,
-    running,
+    holds,
     places,
     typicalTokens,
     leases,

@@ -20,10 +20,10 @@ const usualRoute: CallRoute = {
 
 const idlePeers: CallPeers = {
   outbox: { open: () => undefined, close: () => undefined, log: () => undefined, finish: async () => undefined },
-  limiter: { charge: async () => undefined },
+  limiter: { settle: async () => undefined },
   requestLog: { takes: () => false },
   config: { traceSlowMs: 10_000 },
-  running: new Set(),
+  holds: new Set(),
   pricing: { prices: new PriceBook(), neighboursOf: () => [] },
   patienceMs: Number.POSITIVE_INFINITY,
 };

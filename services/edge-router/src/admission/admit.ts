@@ -229,17 +229,17 @@ export interface EdgeLimiter extends Partial<AsyncDisposable> {
   /** Reads all limits. */
   peek(terms: Pick<Check, 'key' | 'limits'>): Promise<LimitStatus | undefined>;
   /**
-   * Charges a finished request to the day budget. Resolves when the next request sees the charge.
+   * Adds what a request used to its totals. Resolves when the next request sees it.
    * Never rejects.
    */
-  charge(settlement: Settlement): Promise<void>;
+  settle(settlement: Settlement): Promise<void>;
   /**
    * Reserves what a request can cost. A refusal returns what the request took at its admission.
    * @throws like `admit`
    */
   reserve(reservation: Reservation): Promise<Refusal | undefined>;
-  /** Keeps what running requests hold. Never rejects. */
-  keep(running: readonly Reservation[]): Promise<void>;
+  /** Renews what running requests hold. Never rejects. */
+  renew(running: readonly Reservation[]): Promise<void>;
 }
 
 /** Creates an edge's limiter. Called once; the edge starts it and disposes of it. */
@@ -257,16 +257,16 @@ export function plainLimiter(limiter: Omit<LimiterClient, 'heartbeat'>): CreateL
   return ({ events }) => ({
     admit: (check) => limiter.admit({ ...check, knownTotals: [] }),
     peek: async (terms) => (await limiter.peek(terms)).status,
-    async charge(settlement) {
+    async settle(settlement) {
       try {
         await calls.settle(settlement);
       } catch (fault) {
-        events.faulted('charge', fault, settlement.requestId);
+        events.faulted('settle', fault, settlement.requestId);
       }
     },
     reserve: (reservation) => calls.reserve(reservation),
-    async keep(running) {
-      await calls.renew(running).catch((fault: unknown) => events.faulted('renewal', fault));
+    async renew(running) {
+      await calls.renew(running).catch((fault: unknown) => events.faulted('renew', fault));
     },
   });
 }

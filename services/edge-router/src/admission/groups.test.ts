@@ -6,8 +6,8 @@ import { BudgetPeriod, CostKind, LimitName, RefusalSchema } from '@gateway/proto
 import { ManualTime } from '@gateway/time/simulated';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { admit, chargedTerms, heldBy, holdsLeases, isLimited, pricedDayOf } from './admit.ts';
+import { Holds } from './holds.ts';
 import { possibleUse } from './reservation.ts';
-import { RunningRequests } from './running-requests.ts';
 import { TypicalTokens } from './typical-tokens.ts';
 
 const budget = { amountMicros: 1_000, period: BudgetPeriod.MONTH };
@@ -131,8 +131,8 @@ describe('leases of running requests', () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
     const kept: string[][] = [];
-    const keep = async (running: readonly Reservation[]) => void kept.push(running.map(({ requestId }) => requestId));
-    using running = new RunningRequests({ keep });
+    const renew = async (running: readonly Reservation[]) => void kept.push(running.map(({ requestId }) => requestId));
+    using running = new Holds({ renew });
     const token = tokenOf({ limits: { concurrentRequests: 2 } });
     const [a, b] = [heldBy('a', token, today), heldBy('b', token, today)];
     running.add(a).add(b);

@@ -35,7 +35,7 @@ describe('an edge whose limiter goes away', () => {
     limiterAway: vi.fn(),
     limiterBack: vi.fn(),
     admittedLocally: vi.fn(),
-    chargeKept: vi.fn(),
+    settleKept: vi.fn(),
     faulted: vi.fn(),
   };
 

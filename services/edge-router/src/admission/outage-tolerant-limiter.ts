@@ -26,7 +26,7 @@ export function outageTolerant(limiter: LimiterClient): CreateLimiter {
 
 export interface OutageTolerantLimiterOptions extends Pick<FallbackOptions, 'failureMode' | 'localMaxMs'> {
   readonly limiter: LimiterClient;
-  readonly events: Pick<RequestEvents, 'limiterAway' | 'limiterBack' | 'admittedLocally' | 'chargeKept' | 'faulted'>;
+  readonly events: Pick<RequestEvents, 'limiterAway' | 'limiterBack' | 'admittedLocally' | 'settleKept' | 'faulted'>;
   /** How long a request waits for the first limiter that can be reached. */
   readonly patienceMs: number;
 }
@@ -50,7 +50,7 @@ export class OutageTolerantLimiter extends FallbackLimits implements EdgeLimiter
         decidedAlone({ requestId }) {
           if (requestId !== '') events.admittedLocally();
         },
-        settleKept: events.chargeKept,
+        settleKept: events.settleKept,
       },
     });
     this.#events = events;
@@ -75,20 +75,20 @@ export class OutageTolerantLimiter extends FallbackLimits implements EdgeLimiter
   }
 
   /**
-   * Also resolves when the charge must wait for the limiter: it is sent again later with the same
+   * Also resolves when the settle must wait for the limiter: it is sent again later with the same
    * id.
    */
-  async charge(settlement: Settlement): Promise<void> {
+  override async settle(settlement: Settlement): Promise<void> {
     try {
-      await this.settle(settlement);
+      await super.settle(settlement);
     } catch (fault) {
-      this.#events.faulted('charge', fault, settlement.requestId);
+      this.#events.faulted('settle', fault, settlement.requestId);
       if (fault instanceof RpcError) this.keepSettle(settlement);
     }
   }
 
-  async keep(running: readonly Reservation[]): Promise<void> {
-    await this.renew(running).catch((fault: unknown) => this.#events.faulted('renewal', fault));
+  override async renew(running: readonly Reservation[]): Promise<void> {
+    await super.renew(running).catch((fault: unknown) => this.#events.faulted('renew', fault));
   }
 }
 

@@ -53,7 +53,7 @@ describe('a limiter in the process of the edge', () => {
   it('fails no request by a charge that it does not take, which is counted', async () => {
     const { limiter, state, metrics } = setUp();
     state.fails = true;
-    await limiter.charge(settlement);
-    expect(await metrics.exposition()).toContain('gateway_edge_faults_total{part="charge"} 1');
+    await limiter.settle(settlement);
+    expect(await metrics.exposition()).toContain('gateway_edge_faults_total{part="settle"} 1');
   });
 });

@@ -102,8 +102,8 @@ describe('the renewal of leases', () => {
     await vi.advanceTimersByTimeAsync(21_000);
     expect(renewed).toEqual([['l1'], ['l1']]);
     expect(faults).toEqual([
-      ['renewal', away],
-      ['renewal', away],
+      ['renew', away],
+      ['renew', away],
     ]);
   });
 

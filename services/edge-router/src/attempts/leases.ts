@@ -114,7 +114,7 @@ export class Leases implements Disposable {
     const { broker, deadline, events } = this.#options;
     const renewals = leases.map(({ leaseId, accountId, pool, model }) => ({ leaseId, accountId, pool, model }));
     // The next round comes well before the leases expire.
-    await broker.renewLeases({ renewals }, deadline).catch((fault) => events.faulted('renewal', fault));
+    await broker.renewLeases({ renewals }, deadline).catch((fault) => events.faulted('renew', fault));
   }
 
   /**

@@ -1,4 +1,4 @@
-import { GatewayError, noteNoAnswer } from '@gateway/errors';
+import { noteNoAnswer } from '@gateway/errors';
 import { RpcError, type RpcStatus } from '@gateway/rpc';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Call, WholeEdge } from '../__fixtures__/whole-edge.ts';
@@ -62,16 +62,6 @@ describe('a service behind the edge that does not answer', () => {
       await expectAnswer(edge, path, body, true);
     },
   );
-
-  it('is not hidden by a limiter that refuses to decide', async () => {
-    const edge = await WholeEdge.start();
-    onTestFinished(() => edge[Symbol.asyncDispose]());
-    edge.failures.set(
-      'admit',
-      new GatewayError('providers_unavailable', 'Limits cannot be checked.', { retryAfterMs: 0 }),
-    );
-    await expectAnswer(edge, '/v1/messages', messages, true);
-  });
 });
 
 /** A request that an adapter or a broker can't take is refused for now, whatever the reason. */

@@ -27,8 +27,8 @@ function setUp() {
   const ignore = () => undefined;
   const faulted = vi.fn();
   const limiterAway = vi.fn();
-  const chargeKept = vi.fn();
-  const events = { limiterAway, limiterBack: ignore, admittedLocally: ignore, chargeKept, faulted };
+  const settleKept = vi.fn();
+  const events = { limiterAway, limiterBack: ignore, admittedLocally: ignore, settleKept, faulted };
   const charger = new OutageTolerantLimiter({
     limiter,
     events,
@@ -36,7 +36,7 @@ function setUp() {
     failureMode: 'local',
     localMaxMs: 1_000,
   });
-  return { charger, settled, state, limiterAway, chargeKept, faulted };
+  return { charger, settled, state, limiterAway, settleKept, faulted };
 }
 
 const charge = (requestId: string) => ({ key: 'token:t', requestId, localDay: '2026-11-20', tokens: 7 });
@@ -44,7 +44,7 @@ const charge = (requestId: string) => ({ key: 'token:t', requestId, localDay: '2
 describe('a charge to the day budget', () => {
   it('has charged when it resolves', async () => {
     const { charger, settled } = setUp();
-    await charger.charge(charge('r1'));
+    await charger.settle(charge('r1'));
     expect(settled).toMatchObject([
       { key: 'token:t', requestId: 'r1', localDay: '2026-11-20', tokens: 7, late: false },
     ]);
@@ -52,14 +52,14 @@ describe('a charge to the day budget', () => {
   });
 
   it('does not delay the request while the limiter is away, and charges under the same id when it is back', async () => {
-    const { charger, settled, state, limiterAway, chargeKept, faulted } = setUp();
+    const { charger, settled, state, limiterAway, settleKept, faulted } = setUp();
     state.away = true;
-    await charger.charge(charge('r1'));
-    await charger.charge(charge('r2'));
+    await charger.settle(charge('r1'));
+    await charger.settle(charge('r2'));
     expect(settled).toEqual([]);
     // The outage is logged once, and each waiting charge is counted.
     expect(limiterAway).toHaveBeenCalledTimes(1);
-    expect(chargeKept).toHaveBeenCalledTimes(2);
+    expect(settleKept).toHaveBeenCalledTimes(2);
     expect(faulted).not.toHaveBeenCalled();
     state.away = false;
     await expect.poll(() => settled.map(({ requestId }) => requestId)).toEqual(['r1', 'r2']);
