@@ -75,7 +75,7 @@ describe('an operator', () => {
     await dialog().getByLabel('Accounts').fill('team-a');
     await submit('Create group');
     await page.getByRole('heading', { level: 1, name: 'Team A' }).waitFor();
-    await budgetPanel().getByText('€0.00 of €2.00 per month').waitFor();
+    await budgetPanel().getByText('0.00 EUR of 2.00 EUR per month').waitFor();
   });
 
   it('puts a token in it, which sees the two models and uses that account alone', async () => {
@@ -110,7 +110,7 @@ describe('an operator', () => {
     await row.getByText('Budget spent').waitFor();
     await row.getByRole('link', { name: 'Team A' }).click();
     await budgetPanel()
-      .getByText(/€2\.5\d of €2\.00 per month \(limit reached\)/)
+      .getByText(/2\.5\d EUR of 2\.00 EUR per month \(limit reached\)/)
       .waitFor();
     await page.getByRole('rowheader', { name: 'team-a-ci' }).waitFor();
     expect(await accessibilityProblems(page)).toEqual([]);
@@ -120,7 +120,7 @@ describe('an operator', () => {
     await dialog().getByLabel('Budget in EUR').fill('20');
     await submit('Save');
     await budgetPanel()
-      .getByText(/of €20\.00 per month/)
+      .getByText(/of 20\.00 EUR per month/)
       .waitFor();
     await budgetPanel()
       .getByText(/Budget ends at|Lasts until the period ends/)
@@ -136,7 +136,7 @@ describe('an operator', () => {
     const before = holder.complaints.length;
     const panel = holder.page.getByRole('region', { name: 'Limits of your group' });
     await panel.getByText('Team A').waitFor();
-    await panel.getByText(/of €20\.00 of the budget/).waitFor();
+    await panel.getByText(/of 20\.00 EUR of the budget/).waitFor();
     await holder.page.getByRole('region', { name: 'How long quotas last' }).getByText('messages').first().waitFor();
     expect(await accessibilityProblems(holder.page)).toEqual([]);
     expect(holder.complaints.slice(before)).toEqual([]);

@@ -5,7 +5,6 @@ import {
   formatCount,
   formatCountOf,
   formatDuration,
-  formatMoney,
   formatPercent,
   formatRate,
   formatSeconds,
@@ -44,9 +43,6 @@ it.each([
   [formatDuration(-3), '0 s'],
   [formatBytes(214_000_000), '204 MiB'],
   [formatBytes(1536), '1.5 KiB'],
-  [formatMoney(1_250_000, 'EUR'), '€1.25'],
-  [formatMoney(110_000, 'EUR'), '€0.11'],
-  [formatMoney(1_250_000, 'tokens'), '1.25 tokens'],
 ])('writes %s as %s', (written, text) => {
   expect(plain(written)).toBe(text);
 });
@@ -54,7 +50,9 @@ it.each([
 it.each([
   [0, '0.00 EUR'],
   [12_345, '0.0123 EUR'],
+  [125_000, '0.125 EUR'],
   [12_500_000, '12.50 EUR'],
+  [1_250_000_000, '1 250.00 EUR'],
 ])('%s millionths are "%s"', (micros, text) => {
-  expect(moneyText(micros, 'EUR')).toBe(text);
+  expect(plain(moneyText(micros, 'EUR'))).toBe(text);
 });

@@ -6,6 +6,8 @@
 
 const grouped = new Intl.NumberFormat('en-GB', { maximumFractionDigits: 0 });
 const compact = new Intl.NumberFormat('en-US', { notation: 'compact', maximumSignificantDigits: 3 });
+const amount = new Intl.NumberFormat('en-GB', { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+const smallAmount = new Intl.NumberFormat('en-GB', { minimumFractionDigits: 2, maximumFractionDigits: 4 });
 
 /** 1 234 567 */
 export function formatCount(count: number): string {
@@ -59,33 +61,13 @@ function parts(large: number, largeUnit: string, small: number, smallUnit: strin
 /** 213 MiB */
 export function formatBytes(bytes: number): string {
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
-  let size = bytes;
-  let unit = 0;
-  while (size >= 1024 && unit < units.length - 1) {
-    size /= 1024;
-    unit += 1;
-  }
+  const unit = Math.min(units.length - 1, Math.floor(Math.log2(Math.max(1, bytes)) / 10));
+  const size = bytes / 1024 ** unit;
   return `${size < 10 && unit > 0 ? size.toFixed(1) : Math.round(size)}\u00a0${units[unit]}`;
 }
 
-/** €1.25, from millionths. */
-export function formatMoney(micros: number, currency: string): string {
-  const amount = micros / 1_000_000;
-  const digits = amount !== 0 && Math.abs(amount) < 1 ? 4 : 2;
-  try {
-    return new Intl.NumberFormat('en-GB', {
-      style: 'currency',
-      currency,
-      minimumFractionDigits: 2,
-      maximumFractionDigits: digits,
-    }).format(amount);
-  } catch {
-    return `${amount.toFixed(digits)} ${currency}`;
-  }
-}
-
-/** Millionths of a currency: "12.50 EUR". Small amounts keep their digits. */
+/** Millionths of a currency: "1 250.00 EUR". Amounts below 1 keep four digits: "0.125 EUR". */
 export function moneyText(micros: number, currency: string): string {
-  const amount = micros / 1_000_000;
-  return `${amount.toFixed(amount !== 0 && Math.abs(amount) < 0.1 ? 4 : 2)} ${currency}`;
+  const { format } = Math.abs(micros) < 1_000_000 ? smallAmount : amount;
+  return `${format(micros / 1_000_000).replaceAll(',', '\u202f')} ${currency}`.trim();
 }

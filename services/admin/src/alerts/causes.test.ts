@@ -25,7 +25,7 @@ describe('a cause of a warning', () => {
     const budget = { kind: 'budget', name: 'team a', currency: 'EUR', span: 'month', firstDay: '2026-11-01' } as const;
     const group = { kind: 'group_tokens_per_day', name: 'team a' } as const;
     expect(textsOf([use(1_500_000, budget), use(500_000, group)])).toEqual([
-      'The group team a used 150 % of its budget for this month (€1.50 of €1.00).',
+      'The group team a used 150 % of its budget for this month (1.50 EUR of 1.00 EUR).',
       'The group team a used 50 % of its tokens for today (500\u202f000 of 1\u202f000\u202f000).',
     ]);
   });

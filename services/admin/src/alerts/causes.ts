@@ -1,4 +1,4 @@
-import { formatCount, formatMoney } from '@gateway/presentation';
+import { formatCount, moneyText } from '@gateway/presentation';
 
 /** What receivers are warned about, as in gateway.yaml. */
 export type AlertKind = LimitUse['kind'] | 'account' | 'pool' | 'people';
@@ -55,7 +55,7 @@ function causeOfUse(use: LimitUse): readonly Cause[] {
   const reached = limit === 0 ? undefined : thresholds.find((each) => used * 100 >= limit * each);
   if (reached === undefined) return [];
   const percent = Math.floor((used * 100) / limit);
-  const amount = (value: number) => (kind === 'budget' ? formatMoney(value, use.currency).trim() : formatCount(value));
+  const amount = (value: number) => (kind === 'budget' ? moneyText(value, use.currency) : formatCount(value));
   const owner = kind === 'tokens_per_day' ? 'token' : 'group';
   const link = `/${owner}s/${subject}`;
   const what = kind === 'budget' ? 'budget' : 'tokens';

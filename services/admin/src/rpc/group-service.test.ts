@@ -109,7 +109,7 @@ describe('changing groups', () => {
     const { client } = await worldOf([teamA, teamB]);
     const warnings = [
       '1 model has no price, and is refused: new.',
-      expect.stringMatching(/^The budget of 0\.0001 EUR .* one request of a usually reserves \(0\.0410 EUR\)/),
+      expect.stringMatching(/^The budget of 0\.0001 EUR .* one request of a usually reserves \(0\.041 EUR\)/),
     ];
     expect((await client.createGroup({ name: 'Team C', limits: { budget } })).warnings).toEqual(warnings);
     expect((await client.createGroup({ name: 'Team D' })).warnings).toEqual([]);

@@ -69,7 +69,7 @@ describe('the warnings of a group with a budget', () => {
   it('name a model of which one request usually reserves more than the budget', () => {
     const access = { models: ['a', 'b*'] };
     expect(budgetWarnings(group({ ...budget(10_000), access }), priced).warnings).toEqual([
-      'The budget of 0.0100 EUR is smaller than what one request of b1 usually reserves (0.16 EUR): such a request runs only while no other does.',
+      'The budget of 0.01 EUR is smaller than what one request of b1 usually reserves (0.1638 EUR): such a request runs only while no other does.',
     ]);
     expect(budgetWarnings(group({ ...budget(163_840), access }), priced).warnings).toEqual([]);
   });
@@ -78,7 +78,7 @@ describe('the warnings of a group with a budget', () => {
     const given = { ...budget(10_000), access: { models: ['new'] } };
     expect(budgetWarnings(group(given), priced).warnings).toEqual(['1 model has no price, and is refused: new.']);
     const dearest = group({ ...given, unpricedModels: UnpricedModels.DEAREST });
-    expect(budgetWarnings(dearest, priced).warnings[1]).toMatch(/one request of new usually reserves \(0\.16 EUR\)/);
+    expect(budgetWarnings(dearest, priced).warnings[1]).toMatch(/one request of new usually reserves \(0\.1638 EUR\)/);
   });
 
   it('are none without a budget, and none about a small budget that is zero', () => {

@@ -11,7 +11,7 @@ export const alertService: Partial<ServiceImpl<typeof AlertService>> = {
       },
       {
         ...{ alertId: 'msg_1', atMs: Date.now() - 3_900_000, receiver: 'billing', kind: 'budget' },
-        text: 'The group search used 82 % of its budget for this month (€205.00 of €250.00).',
+        text: 'The group search used 82 % of its budget for this month (205.00 EUR of 250.00 EUR).',
         ...{ state: AlertState.WAITING, attempts: 3, answer: '503' },
       },
     ],

@@ -1,5 +1,5 @@
 import { useQuery } from '@connectrpc/connect-query';
-import { formatCount, formatMoney } from '@gateway/presentation';
+import { formatCount, moneyText } from '@gateway/presentation';
 import { servedText } from '@gateway/presentation/usage-parts';
 import { ConfigurationService } from '@gateway/proto/admin/v1/configuration_service_pb.js';
 import { Role } from '@gateway/proto/admin/v1/operator_service_pb.js';
@@ -80,7 +80,7 @@ interface CatalogProps {
 }
 
 function Catalog({ file: { classes, prices, specialPrices, currency }, modelsWithoutPrice }: CatalogProps) {
-  const price = (micros: number) => formatMoney(micros, currency);
+  const price = (micros: number) => moneyText(micros, '');
   const priceColumns: readonly Column<ModelPrice>[] = [
     { label: 'Model', names: true, render: ({ model }) => <code>{model}</code> },
     { label: 'Served', render: (given) => servedText(given) || 'by default' },

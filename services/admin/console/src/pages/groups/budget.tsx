@@ -1,4 +1,4 @@
-import { formatMoney } from '@gateway/presentation';
+import { moneyText } from '@gateway/presentation';
 import type { GroupListing } from '@gateway/proto/admin/v1/group_service_pb.js';
 import type { Budget, BudgetStatus } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { Status } from '../../ui/status.tsx';
@@ -58,7 +58,7 @@ export function BudgetMeter({ status, budget, currency, detailed = false, childr
         used={spentMicros}
         remaining={Math.max(0, amountMicros - spentMicros)}
         limit={amountMicros}
-        format={(micros) => formatMoney(micros, currency)}
+        format={(micros) => moneyText(micros, currency)}
       >
         {detailed && resetsAtMs !== undefined && (
           <>
@@ -67,7 +67,7 @@ export function BudgetMeter({ status, budget, currency, detailed = false, childr
         )}
       </Meter>
       {detailed && reservedMicros > 0 && (
-        <p className="faint small">{formatMoney(reservedMicros, currency)} reserved by running requests</p>
+        <p className="faint small">{moneyText(reservedMicros, currency)} reserved by running requests</p>
       )}
       {children !== undefined && <div>{children}</div>}
     </div>

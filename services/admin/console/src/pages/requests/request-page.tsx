@@ -3,8 +3,8 @@ import {
   answererOf,
   formatCount,
   formatCountOf,
-  formatMoney,
   hasFailedOver,
+  moneyText,
   noModelText,
   noUsageText,
   type Outcome,
@@ -197,7 +197,7 @@ function UsagePanel({ request, inLedger }: { readonly request: RequestRecorded; 
             <span className="faint">No price for {model || 'the model'} in gateway.yaml</span>
           ) : (
             <>
-              {formatMoney(cost, currency)}
+              {moneyText(cost, currency)}
               {frozen === undefined && <span className="faint"> computed afterwards, at today's prices</span>}
             </>
           )}
@@ -206,7 +206,7 @@ function UsagePanel({ request, inLedger }: { readonly request: RequestRecorded; 
         </Fact>
         {used.parts.length > 0 && (
           <Fact name="Parts">
-            {partTexts(used.parts, { count: formatCount, money: (micros) => formatMoney(micros, currency) }).join('; ')}
+            {partTexts(used.parts, { count: formatCount, money: (micros) => moneyText(micros, currency) }).join('; ')}
           </Fact>
         )}
         {inLedger && <Fact name="Ledger outcome">{outcomes[outcomeOf(request)]}</Fact>}

@@ -14,7 +14,7 @@ describe('measures of usage', () => {
     });
     const { tokens, money } = measuresOf('EUR');
     expect(tokens?.of(usage?.totals, cost)).toBe(15);
-    expect(money?.format(money.of(usage?.totals, cost))).toBe('€1.25');
+    expect(money?.format(money.of(usage?.totals, cost))).toBe('1.25 EUR');
   });
 
   it('add up, for the period and for the one before', () => {
@@ -47,7 +47,9 @@ describe('measures of usage', () => {
     expect(note(3, 0)).toBe('excludes 3 tokens without a price');
     expect(note(0, 0, 1)).toBe('excludes 1 tool call without a price');
     expect(note(3, 0, 2)).toBe('excludes 3 tokens and 2 tool calls without a price');
-    expect(note(1, 1_250_000)).toBe("excludes 1 token without a price; €1.25 computed afterwards, at today's prices");
+    expect(note(1, 1_250_000)).toBe(
+      "excludes 1 token without a price; 1.25 EUR computed afterwards, at today's prices",
+    );
   });
 
   it('have a cost in money, or none if nothing has a price', () => {
@@ -55,7 +57,7 @@ describe('measures of usage', () => {
     const texts = [none, { ...none, unpricedTokens: 3 }, { ...none, costMicros: 1_250_000, unpricedCalls: 1 }].map(
       (facts) => costText(facts, 'EUR'),
     );
-    expect(texts).toEqual(['€0.00', 'no price', '€1.25']);
+    expect(texts).toEqual(['0.00 EUR', 'no price', '1.25 EUR']);
   });
 
   it('are compared', () => {

@@ -1,4 +1,4 @@
-import { formatCompact, formatCount, formatCountOf, formatMoney } from '@gateway/presentation';
+import { formatCompact, formatCount, formatCountOf, moneyText } from '@gateway/presentation';
 import type { Cost, UsageRow } from '@gateway/proto/admin/v1/usage_service_pb.js';
 import type { UsageTotals } from '@gateway/proto/usage/v1/usage_service_pb.js';
 
@@ -16,7 +16,7 @@ export interface Measure {
 /** @param currency empty if the gateway has no prices: then there is no cost. */
 export function measuresOf(currency: string): Readonly<Partial<Record<MeasureName, Measure>>> {
   const counts = { format: formatCount, short: formatCompact };
-  const money = (value: number) => formatMoney(value, currency);
+  const money = (value: number) => moneyText(value, currency);
   return {
     tokens: { label: 'Tokens', of: (totals) => tokensOf(totals), ...counts },
     requests: { label: 'Requests', of: (totals) => totals?.requests ?? 0, ...counts },
@@ -39,7 +39,7 @@ export function cacheWritesOf(totals: UsageTotals | undefined): number {
 /** A cost, or that nothing of it has a price, which is not the same as free of charge. */
 export function costText({ costMicros, unpricedTokens, unpricedCalls }: CostFacts, currency: string): string {
   const isUnpriced = costMicros === 0 && unpricedTokens + unpricedCalls > 0;
-  return isUnpriced ? 'no price' : formatMoney(costMicros, currency);
+  return isUnpriced ? 'no price' : moneyText(costMicros, currency);
 }
 
 type CostFacts = Readonly<
@@ -58,7 +58,7 @@ export function costNote(
   const unpriced = without.length > 0 && `excludes ${without.join(' and ')} without a price`;
   const afterwards =
     computedAfterwardsMicros > 0 &&
-    `${formatMoney(computedAfterwardsMicros, currency)} computed afterwards, at today's prices`;
+    `${moneyText(computedAfterwardsMicros, currency)} computed afterwards, at today's prices`;
   const notes = [unpriced, afterwards].filter((note) => note !== false);
   return notes.length === 0 ? undefined : notes.join('; ');
 }
