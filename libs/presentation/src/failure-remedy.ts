@@ -11,9 +11,10 @@ type Defined = Pick<Account, 'id' | 'source'>;
 export function failureRemedy(failure: Failure, accounts: readonly Defined[]): string {
   const { result, upstreamStatus, cause = '' } = failure;
   if (cause === noCreditCause)
-    return `Add credit at the provider, or raise the limit there. ${retryRemedy(accounts)}`.trim();
+    return `Add credit at the provider, or raise the limit there. ${enableRemedy('Then', accounts)}`.trim();
   if (upstreamStatus === 402) return 'Check the plan and the credit of the account at the provider.';
-  if (result === AttemptResult.UNAUTHORIZED) return `${keyRemedy(accounts)} ${enableRemedy(accounts)}`.trim();
+  if (result === AttemptResult.UNAUTHORIZED)
+    return `${keyRemedy(accounts)} ${enableRemedy(whenAccepted, accounts)}`.trim();
   if (result === AttemptResult.NETWORK_ERROR || result === AttemptResult.TIMEOUT) return networkRemedy;
   return "Check the provider's status page.";
 }
@@ -47,16 +48,12 @@ function keyRemedy(accounts: readonly Defined[]): string {
   return `Replace the key with gatewayctl account replace-credential ${idOf(accounts)}, or in the console.`;
 }
 
-/** The pause after a refusal lasts until the gateway asks the provider again. */
-function retryRemedy(accounts: readonly Defined[]): string {
-  if (accounts.every(({ source }) => source === 'simulator')) return '';
-  return `Then gatewayctl account enable ${idOf(accounts)} ends the pause at once.`;
-}
+const whenAccepted = 'If the provider accepts the key again,';
 
-/** The pause after a refusal lasts, although the provider may accept the same key again. */
-function enableRemedy(accounts: readonly Defined[]): string {
+/** The pause after a refusal lasts until the gateway asks the provider again. */
+function enableRemedy(when: string, accounts: readonly Defined[]): string {
   if (accounts.every(({ source }) => source === 'simulator')) return '';
-  return `If the provider accepts the key again, gatewayctl account enable ${idOf(accounts)} ends the pause at once.`;
+  return `${when} gatewayctl account enable ${idOf(accounts)} ends the pause at once.`;
 }
 
 function idOf(accounts: readonly Defined[]): string {

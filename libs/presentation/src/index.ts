@@ -11,6 +11,7 @@ export * from './quota-text.ts';
 export * from './request-endings.ts';
 export * from './request-text.ts';
 export * from './request-usage.ts';
+export * from './request-values.ts';
 export * from './routing-text.ts';
 export * from './token-use-text.ts';
 export * from './unserved-pools.ts';

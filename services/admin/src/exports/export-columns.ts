@@ -1,4 +1,5 @@
 import { type UsedAttempt, usedBy } from '@gateway/presentation/request-usage';
+import { requestValues } from '@gateway/presentation/request-values';
 import { unpricedIn } from '@gateway/prices';
 import { RequestEnding, type RequestRecorded } from '@gateway/proto/usage/v1/request_recorded_pb.js';
 import type { UsagePage } from '../usage/usage-report.ts';
@@ -37,36 +38,35 @@ export const usageColumns: Columns<PricedRow> = {
 };
 
 /** A log entry with the label of its token. */
-export interface ListedRequest {
-  readonly request: RequestRecorded;
-  readonly tokenLabel: string;
-}
+export type ListedRequest = RequestRecorded & { readonly tokenLabel: string };
 
 export const requestColumns: Columns<ListedRequest> = {
-  received_at: ({ request }) => new Date(request.receivedAtMs ?? Number.NaN).toISOString(),
-  request_id: ({ request }) => request.requestId,
-  client_request_id: ({ request }) => request.clientRequestId,
-  token_id: ({ request }) => request.tokenId,
+  received_at: ({ receivedAtMs }) => new Date(receivedAtMs ?? Number.NaN).toISOString(),
+  request_id: ({ requestId }) => requestId,
+  client_request_id: ({ clientRequestId }) => clientRequestId,
+  token_id: ({ tokenId }) => tokenId,
   token_label: ({ tokenLabel }) => tokenLabel,
-  endpoint: ({ request }) => request.endpoint,
-  model: ({ request }) => request.model,
-  accounts: ({ request }) => request.attempts.map(({ accountId }) => accountId).join(' '),
-  provider_model: ({ request }) => request.attempts.at(-1)?.model ?? '',
-  ending: ({ request }) => (RequestEnding[request.ending] ?? 'unknown').toLowerCase(),
-  status: ({ request }) => request.status,
-  error_code: ({ request }) => request.errorCode,
-  moved: ({ request }) => String(request.attempts.length > 1),
-  slow: ({ request }) => String(request.slow),
+  endpoint: ({ endpoint }) => endpoint,
+  model: ({ model }) => model,
+  accounts: ({ attempts }) => attempts.map(({ accountId }) => accountId).join(' '),
+  provider_model: ({ attempts }) => attempts.at(-1)?.model ?? '',
+  ending: ({ ending }) => (RequestEnding[ending] ?? 'unknown').toLowerCase(),
+  status: ({ status }) => status,
+  error_code: ({ errorCode }) => errorCode,
+  moved: ({ attempts }) => String(attempts.length > 1),
+  slow: ({ slow }) => String(slow),
   input_tokens: ofUsed(({ usage }) => usage.inputTokens),
   cached_tokens: ofUsed(({ usage }) => usage.cachedTokens),
   output_tokens: ofUsed(({ usage }) => usage.outputTokens),
-  first_byte_ms: ({ request }) => request.times?.firstByte ?? '',
-  total_ms: ({ request }) => request.times?.ended ?? '',
+  first_byte_ms: ({ times }) => times?.firstByte ?? '',
+  total_ms: ({ times }) => times?.ended ?? '',
   cache_write_5m_tokens: ofUsed(({ usage }) => usage.cacheWrite5mTokens),
   cache_write_1h_tokens: ofUsed(({ usage }) => usage.cacheWrite1hTokens),
   cost: ofUsed(({ costMicros }) => (costMicros === undefined ? '' : decimal(costMicros))),
   unpriced_tokens: ofUsed((used) => unpricedOf(used).tokens),
   unpriced_calls: ofUsed((used) => unpricedOf(used).calls),
+  // The one that stands above keeps its place.
+  ...requestValues,
 };
 
 /** Nothing of a row has a price, which is not the same as free of charge. */
@@ -75,8 +75,8 @@ function isUnpriced({ micros, unpricedTokens, unpricedCalls }: NonNullable<Price
 }
 
 /** A cell about what a request used. Empty if it used nothing. */
-function ofUsed(cellOf: (used: UsedAttempt) => Cell): (listed: ListedRequest) => Cell {
-  return ({ request }) => {
+function ofUsed(cellOf: (used: UsedAttempt) => Cell): (request: ListedRequest) => Cell {
+  return (request) => {
     const used = usedBy(request);
     return used === undefined ? '' : cellOf(used);
   };

@@ -54,5 +54,8 @@ export async function* requestPages(
   const search = await searchWithToken(names, create(RequestSearchSchema, given), token, signal);
   const asked = { search, pageSize: requestsAtATime };
   const pages = pagesOf((pageToken) => usageReport.listRequests({ ...asked, pageToken }, peerCall(signal)));
-  for await (const { requests } of pages) yield await requestListings(names, requests, signal);
+  for await (const { requests } of pages) {
+    const listings = await requestListings(names, requests, signal);
+    yield listings.map(({ request, tokenLabel }) => Object.assign(request, { tokenLabel }));
+  }
 }

@@ -18,20 +18,17 @@ export async function* exportTexts<T>(
   const toLine = (row: T) =>
     format === 'csv'
       ? csvLine(Object.values(columns).map((cellOf) => orWhy(() => cellOf(row), whyText)))
-      : `${visibleJson(
-          JSON.stringify(
-            orWhy(
-              () => toObject(row),
-              (why) => ({ unreadable: why }),
-            ),
-          ),
-        )}\n`;
+      : jsonLine(() => toObject(row));
   let head = format === 'csv' ? `${Object.keys(columns).join(',')}\r\n` : '';
   for await (const rows of pages) {
     const text = head + rows.map(toLine).join('');
     head = '';
     if (text !== '') yield text;
   }
+}
+
+function jsonLine(read: () => object): string {
+  return `${visibleJson(JSON.stringify(orWhy(read, (unreadable) => ({ unreadable }))))}\n`;
 }
 
 /** A row that can't be written says why, and its file is complete. */
@@ -69,7 +66,7 @@ function withoutFormula(text: string): string {
 }
 
 /** A request as the request log has it, with the label of its token. */
-export function requestJson({ request, tokenLabel }: ListedRequest): object {
+export function requestJson({ tokenLabel, ...request }: ListedRequest): object {
   return { tokenLabel, ...readableJson(RequestRecordedSchema, request) };
 }
 

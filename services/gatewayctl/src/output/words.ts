@@ -1,3 +1,5 @@
+import { formatBytes } from '@gateway/presentation/numbers';
+
 // Formats values for people.
 
 /**
@@ -47,8 +49,5 @@ export function percent(fraction: number): string {
 
 /** "1.2 GiB", "213 MiB" */
 export function bytesText(bytes: number): string {
-  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
-  const power = Math.min(units.length - 1, Math.max(0, Math.floor(Math.log2(Math.max(1, bytes)) / 10)));
-  const size = bytes / 1_024 ** power;
-  return `${size < 10 && power > 0 ? size.toFixed(1) : Math.round(size)} ${units[power]}`;
+  return formatBytes(bytes).replaceAll('\u00a0', ' ');
 }

@@ -10,6 +10,7 @@ import {
   type Wording,
 } from '@gateway/presentation/request-text';
 import { outcomeOf, type UsedAttempt, usedBy } from '@gateway/presentation/request-usage';
+import { requestFacts } from '@gateway/presentation/request-values';
 import { partTexts } from '@gateway/presentation/usage-parts';
 import { unpricedIn } from '@gateway/prices';
 import type { Usage } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
@@ -82,10 +83,10 @@ export function afterText(ms: number | undefined, beginMs = 0): string {
 }
 
 function headText(request: RequestRecorded, tokenLabel: string, loggedAtMs: number | undefined): string {
-  const { requestId, clientRequestId, receivedAtMs, tokenId, endpoint, model } = request;
+  const { requestId, receivedAtMs, tokenId, endpoint, model } = request;
   return factSheet({
     request: requestId,
-    'client request id': clientRequestId,
+    ...Object.fromEntries(requestFacts(request)),
     received: timeText(receivedAtMs, 'unknown'),
     token: tokenLabel === '' ? tokenId : `${tokenLabel} (${tokenId})`,
     endpoint,

@@ -9,6 +9,7 @@ import {
   noUsageText,
   type Outcome,
   outcomeOf,
+  requestFacts,
   usedBy,
   verdictText,
 } from '@gateway/presentation';
@@ -29,7 +30,7 @@ import { localDayOf, Time } from '../../ui/time.tsx';
 import { usePublicAddress } from '../tokens/public-address.ts';
 import { repeatAsCurl } from './repeat-as-curl.ts';
 import { RequestDecisions } from './request-decisions.tsx';
-import { requestsLink } from './request-search.ts';
+import { requestsLink, sentence } from './request-search.ts';
 import { RequestWaterfall } from './request-waterfall.tsx';
 import { endingOf, wording } from './request-words.ts';
 import { useRequest } from './use-request.ts';
@@ -100,7 +101,7 @@ function Known({ answer: { request: listing, inLedger, loggedAtMs } }: { readonl
 }
 
 function Summary({ request, tokenLabel }: { readonly request: RequestRecorded; readonly tokenLabel: string }) {
-  const { requestId, clientRequestId, receivedAtMs, tokenId, endpoint, model, errorCode, slow } = request;
+  const { requestId, receivedAtMs, tokenId, endpoint, model, errorCode, slow } = request;
   const { tone, text } = endingOf(request);
   const verdict = verdictText(request, wording);
   return (
@@ -116,11 +117,11 @@ function Summary({ request, tokenLabel }: { readonly request: RequestRecorded; r
         <Fact name="Id">
           <code>{requestId}</code> <CopyButton text={requestId} what="request id" />
         </Fact>
-        {clientRequestId !== '' && (
-          <Fact name="Client request id">
-            <code>{clientRequestId}</code>
+        {requestFacts(request).map(([name, text]) => (
+          <Fact key={name} name={sentence(name)}>
+            <code>{text}</code>
           </Fact>
-        )}
+        ))}
         <Fact name="Received">
           <Time at={receivedAtMs} />
         </Fact>

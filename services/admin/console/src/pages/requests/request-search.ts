@@ -69,7 +69,7 @@ export function searchOf(filters: RequestFilters): RequestSearch {
 export const kinds = Object.keys(requestFilters).map((value) => ({ value, label: sentence(value) }));
 
 /** "Failed over" */
-function sentence(name: string): string {
+export function sentence(name: string): string {
   return `${name.slice(0, 1).toUpperCase()}${name.slice(1).replaceAll('-', ' ')}`;
 }
 

@@ -28,15 +28,14 @@ export function RequestsPage() {
   const [paused, setPaused] = useState(false);
   const filters = filtersOf(params);
   const search = searchOf(filters);
-  const { token } = filters;
   // The range is in the past, so requests that end from now on can't match.
   const isPast = filters.until !== '';
   const list = useInfiniteQuery(
     RequestService.method.listRequests,
-    { search, token, pageSize: 50, pageToken: '' },
+    { search, token: filters.token, pageSize: 50, pageToken: '' },
     { ...byPages, staleTime: 0 },
   );
-  const live = useLive(RequestService.method.watchRequests, { search, token, mostAtOnce }, listWith, {
+  const live = useLive(RequestService.method.watchRequests, { search, token: filters.token, mostAtOnce }, listWith, {
     silentAfterSeconds: 30,
     paused: paused || isPast,
   });
