@@ -109,6 +109,17 @@ export function requestIdsBehaviour(gateway: () => Topology): void {
       expect(shown.stdout).toContain(own);
     });
 
+    it('leads operators to the size of its body, in words and in an export', async () => {
+      const body = { messages: [{ role: 'user', content: 'x'.repeat(2_000) }], model: 'gateway/claude' };
+      const requestId = (await chat(gateway(), token, body)).headers.get('x-request-id') ?? '';
+      expect((await shownRequest(requestId)).stdout).toMatch(/^body +2\.0\sKiB$/m);
+      const headers = { authorization: `Bearer ${gateway().adminToken}` };
+      const answer = await fetch(`${gateway().adminUrl}/export/requests?request_id=${requestId}`, { headers });
+      const [names = '', row = ''] = (await answer.text()).split('\r\n');
+      const exported = row.split(',')[names.split(',').indexOf('body_bytes')];
+      expect(exported).toBe(String(JSON.stringify(body).length));
+    });
+
     it("is never a client's own, whatever its form, and keeps the harmless part of that", async () => {
       const stolen = (await chat(gateway(), token, { model: 'gateway/claude' })).headers.get('x-request-id') ?? '';
       using connection = new RawConnection(gateway());

@@ -166,7 +166,7 @@ export class Call {
     this.#times.bodyRead = this.#now();
     this.bodyBytes = bytes;
     if (this.isRecorded) this.usage = new CallUsage(this, this.#peers);
-    this.record.streamed = streamed;
+    Object.assign(this.record, { streamed, bodyBytes: bytes });
     // A copy: a slice would keep the whole text in memory, whose length the client determines.
     this.record.model = Buffer.from(model.slice(0, longestModel)).toString();
   }

@@ -159,6 +159,13 @@ export declare type RequestRecorded = Message<"gateway.usage.v1.RequestRecorded"
    * @generated from field: optional bool streamed = 20;
    */
   streamed?: boolean | undefined;
+
+  /**
+   * The size of the body, decoded. 0: the request ended before it was read.
+   *
+   * @generated from field: uint32 body_bytes = 21;
+   */
+  bodyBytes: number;
 };
 
 /**
