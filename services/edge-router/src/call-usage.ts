@@ -20,8 +20,6 @@ interface UsingRequest {
   readonly record: RequestRecorded;
   readonly row: OutboxRow;
   readonly token: Token;
-  /** The basis of the input estimate until a provider or an adapter has counted. */
-  readonly bodyBytes: number;
 }
 
 /** One time that the request is sent to a provider. What it used there is in its attempt. */
@@ -66,12 +64,13 @@ export class CallUsage {
   /** A provider is about to be called for the latest attempt. */
   onLease(): void {
     if (this.#hasEnded) return;
-    const { record, bodyBytes } = this.#request;
+    const { record } = this.#request;
     const last = this.#sending;
     const attempt = last?.hasProduced ? nextAttempt(record, last.attempt) : record.attempts.at(-1);
     if (attempt === undefined) return;
     if (last !== undefined) this.#close(last, false);
-    attempt.usage = create(UsageSchema, { inputTokens: Math.ceil(bodyBytes / bytesPerToken), estimated: true });
+    const inputTokens = Math.ceil(record.bodyBytes / bytesPerToken);
+    attempt.usage = create(UsageSchema, { inputTokens, estimated: true });
     const nothingYet = { parts: [], isSent: false, isAnswered: false, hasProduced: false, nextCheckpoint: 0 };
     this.#sending = { attempt, ...nothingYet };
     this.#open(this.#sending, RequestEnding.UNSPECIFIED);

@@ -86,7 +86,6 @@ export class Call {
   /** Set when it is admitted, like the bodies that its endpoint accepts. */
   admission!: Admission;
   bodyRules!: BodyRules;
-  bodyBytes = 0;
   /** Undefined before the body is read, and if none arises. */
   usage: CallUsage | undefined;
   /** The lease of the latest attempt. */
@@ -162,11 +161,10 @@ export class Call {
   }
 
   /** @param model as the body names it; empty: it names none */
-  onBodyRead(model: string, streamed: boolean, bytes: number): void {
+  onBodyRead(model: string, streamed: boolean, bodyBytes: number): void {
     this.#times.bodyRead = this.#now();
-    this.bodyBytes = bytes;
     if (this.isRecorded) this.usage = new CallUsage(this, this.#peers);
-    Object.assign(this.record, { streamed, bodyBytes: bytes });
+    Object.assign(this.record, { streamed, bodyBytes });
     // A copy: a slice would keep the whole text in memory, whose length the client determines.
     this.record.model = Buffer.from(model.slice(0, longestModel)).toString();
   }
