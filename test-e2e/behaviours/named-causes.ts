@@ -39,6 +39,19 @@ export function namedCausesBehaviour(gateway: () => Topology): void {
       expect(text).not.toContain('secret');
     });
 
+    it('comes with the id that the provider gave the request, refused or answered', async () => {
+      for (const status of [400, 200]) {
+        const fault = { kind: 'status', status, headers: json, body: {} } as const;
+        if (status >= 400) gateway().simulator.faults.add({ account: 'naming-a', times: 1, fault });
+        const text = await readOf((token) => chat(gateway(), token, { model: 'gateway/naming' }));
+        const [received] = gateway().simulator.requests({ account: 'naming-a', path: '/v1/responses', limit: 1 });
+        expect(received?.status).toBe(status);
+        expect(text.split('\n').find((line) => line.startsWith('provider request ids '))).toContain(
+          received?.requestId,
+        );
+      }
+    });
+
     it('has the model of a class that /v1/responses does not accept, and the reason', async () => {
       const text = await readOf((token) =>
         relay(gateway(), token, { path: '/v1/responses', body: { model: 'gateway/naming', input: [] } }),

@@ -4,8 +4,12 @@ import { expect, it } from 'vitest';
 import { requestFacts, requestValues } from './request-values.ts';
 
 it('has a fact for each value that the request has, by the words of its name', () => {
-  const request = create(RequestRecordedSchema, { clientRequestId: 'run-17' });
-  expect(requestFacts(request)).toEqual([['client request id', 'run-17']]);
+  const attempts = [{ providerRequestId: 'req_1' }, {}, { providerRequestId: 'req_2' }];
+  const request = create(RequestRecordedSchema, { clientRequestId: 'run-17', attempts });
+  expect(requestFacts(request)).toEqual([
+    ['client request id', 'run-17'],
+    ['provider request ids', 'req_1 req_2'],
+  ]);
 });
 
 it('has no fact for what the request does not have', () => {

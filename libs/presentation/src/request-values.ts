@@ -8,6 +8,7 @@ import { figureText } from './figure-text.ts';
 export const requestValues: Readonly<Record<string, (request: RequestRecorded) => string | number>> = {
   client_request_id: ({ clientRequestId }) => clientRequestId,
   body_bytes: ({ bodyBytes }) => bodyBytes || '',
+  provider_request_ids: ({ attempts }) => attempts.flatMap(({ providerRequestId: id }) => id || []).join(' '),
 };
 
 /** Those that a request has, for people: "1.2 MiB" by "body", for `body_bytes`. */

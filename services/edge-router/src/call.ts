@@ -230,9 +230,10 @@ export class Call {
   onAttemptEnded(report: AttemptReport, cancelReason = CancelReason.UNSPECIFIED): void {
     const attempt = this.#attempt;
     if (attempt === undefined || attempt.ended !== undefined) return;
-    const { result, upstreamStatus, retryAtMs } = report;
+    const { result, upstreamStatus, retryAtMs, providerRequestId } = report;
     const cause = report.cause.slice(0, longestCause);
     Object.assign(attempt, { ended: this.#now(), result, upstreamStatus, retryAtMs, cancelReason, cause });
+    attempt.providerRequestId = providerRequestId;
     if (this.#attemptSpan !== undefined) endAttemptSpan(this.#attemptSpan, attempt);
   }
 

@@ -325,8 +325,8 @@ class Attempt implements Disposable {
     details: Omit<ExecuteResultInit, 'attempt' | '$typeName'>,
   ): ExecuteResultInit {
     const windows = withLaterQuotas(this.#quotas, this.#call.answer.quotas ?? []).map(toWindow);
-    const answerBegan = this.#opened !== undefined;
-    return { attempt: { ...attempt, windows, answerBegan }, amended: this.#amended, ...details };
+    const known = { windows, answerBegan: this.#opened !== undefined, providerRequestId: this.#calls.requestId };
+    return { attempt: { ...attempt, ...known }, amended: this.#amended, ...details };
   }
 
   /** Undefined until the provider answers with success. */

@@ -101,7 +101,7 @@ export class Opening implements Disposable {
     if (exchange === undefined) throw new Error('nothing was sent');
     const received = await exchange.head();
     const head = { ...received, skewMs: readSkewMs(received.headers, epochMs()) };
-    this.#options.calls.onHead(head.status);
+    this.#options.calls.onHead(head);
     const opened = await toOpened(this.#context, this.#request, exchange, head);
     if (opened.failure === undefined) return opened;
     exchange[Symbol.dispose]();

@@ -281,3 +281,28 @@ describe('the spans of calls to a provider', () => {
     expect(showing.provider.calls[0]?.headers.traceparent).toBe(`00-${span?.traceId}-${span?.spanId}-01`);
   });
 });
+
+describe('the id that a provider gave a request', () => {
+  const reported = async () => (await ask()).at(-1)?.result?.attempt?.providerRequestId;
+
+  it.each([
+    [{ 'request-id': 'req_1' }, 'req_1'],
+    [{ 'x-request-id': 'req_2' }, 'req_2'],
+    [{ 'x-request-id': 'two words' }, ''],
+    [{ 'x-request-id': 'x'.repeat(129) }, ''],
+    [{}, ''],
+  ])('is reported from the headers %j as "%s"', async (headers, id) => {
+    adapter.provider.answer = (response) => response.writeHead(429, headers).end();
+    expect(await reported()).toBe(id);
+  });
+
+  it('is that of the latest call, if it has one', async () => {
+    adapter.provider.answer = (response, { headers }) =>
+      headers.authorization === 'Bearer secret-2'
+        ? eventStream(response).end(wholeAnswer)
+        : response.writeHead(401, { 'request-id': 'req_1' }).end();
+    await adapter.context.credentials.ofAccount('pool/a');
+    adapter.credential = async () => bearer(`${adapter.provider.url}/base`, 'secret-2');
+    expect(await reported()).toBe('');
+  });
+});

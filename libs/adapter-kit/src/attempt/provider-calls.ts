@@ -5,6 +5,7 @@ import type { AdapterContext } from '../adapter-context.ts';
 import type { ProviderAccount } from '../credentials/credential-cache.ts';
 import type { AnswerReader } from '../format-definition.ts';
 import type { GenAiCall, GenAiOperation } from '../metrics.ts';
+import type { UpstreamHead } from '../upstream/upstream-exchange.ts';
 import type { UsageReport } from './usage-report.ts';
 
 /** The usage of an answer, and what its reader knows about it. */
@@ -22,6 +23,8 @@ export interface AnswerFacts {
 export class ProviderCalls implements Disposable {
   readonly #context: Pick<AdapterContext, 'metrics' | 'config'>;
   readonly #call: GenAiCall;
+  /** The id that the provider gave the latest call. Empty: none. */
+  requestId = '';
   #underWay: { readonly span: Span; readonly startedMs: number; hasContent: boolean } | undefined;
 
   /** @param lease the requested model's lease; absent: no model */
@@ -41,12 +44,15 @@ export class ProviderCalls implements Disposable {
   begin(account: ProviderAccount): Readonly<Record<string, string>> {
     const span = this.#startSpan(account);
     this.#underWay = { span, startedMs: monotonicMs(), hasContent: false };
+    this.requestId = '';
     const traceparent = this.#context.config.sendsTraceparent ? traceparentOf(span) : undefined;
     return traceparent === undefined ? {} : { traceparent };
   }
 
   /** Called when the provider answers. */
-  onHead(status: number): void {
+  onHead({ status, headers }: UpstreamHead): void {
+    const id = headers['request-id'] ?? headers['x-request-id'] ?? '';
+    this.requestId = /^[\x21-\x7e]{1,128}$/.test(id) ? id : '';
     this.#underWay?.span.setAttribute('http.response.status_code', status);
   }
 

@@ -26,7 +26,7 @@ export function countTokens(context: AdapterContext): Handlers<typeof AdapterSer
     const result = counted.failure?.result ?? AttemptResult.SUCCEEDED;
     calls.end(toErrorType(result));
     context.metrics.attemptEnded(result);
-    return toResponse(counted);
+    return toResponse(counted, calls.requestId);
   };
 }
 
@@ -65,13 +65,11 @@ function readCount(counter: TokenCounter, body: Buffer, upstreamStatus: number):
   }
 }
 
-function toResponse(counted: Counted): MessageInitShape<typeof CountTokensResponseSchema> {
+function toResponse(counted: Counted, requestId: string): MessageInitShape<typeof CountTokensResponseSchema> {
+  const given = { providerRequestId: requestId };
   const { failure } = counted;
   if (failure !== undefined)
-    return { result: { attempt: failedAttempt(failure), error: toErrorDetail(failure.error) } };
+    return { result: { attempt: { ...failedAttempt(failure), ...given }, error: toErrorDetail(failure.error) } };
   const { inputTokens, upstreamStatus } = counted;
-  return {
-    inputTokens,
-    result: { attempt: { result: AttemptResult.SUCCEEDED, upstreamStatus } },
-  };
+  return { inputTokens, result: { attempt: { result: AttemptResult.SUCCEEDED, upstreamStatus, ...given } } };
 }

@@ -70,9 +70,10 @@ async function askForModels(
   const headers = { ...ownHeaders, ...format.headers, ...account.secretHeader };
   const request = { account, method: 'GET', path: format.modelListPath, headers, timeoutMs, signal } as const;
   using exchange = upstream.send(request);
-  const { status: upstreamStatus } = await exchange.head();
-  calls.onHead(upstreamStatus);
-  if (upstreamStatus !== 200) {
+  const head = await exchange.head();
+  calls.onHead(head);
+  if (head.status !== 200) {
+    const { status: upstreamStatus } = head;
     throw new GatewayError('providers_unavailable', 'The provider did not list its models.', { upstreamStatus });
   }
   return format.readModelList(parseJson((await readWholeBody(exchange, maxListBytes)).toString()));

@@ -688,6 +688,15 @@ export declare type AttemptReport = Message<"gateway.pool.v1.AttemptReport"> & {
    * @generated from field: bool affinity_missed = 11;
    */
   affinityMissed: boolean;
+
+  /**
+   * The id that the provider gave the request, for its support: the header "request-id" or
+   * "x-request-id" of its answer. At most 128 visible characters. Empty: it gave none, or did not
+   * answer.
+   *
+   * @generated from field: string provider_request_id = 12;
+   */
+  providerRequestId: string;
 };
 
 /**

@@ -358,6 +358,13 @@ export declare type RecordedAttempt = Message<"gateway.usage.v1.RecordedAttempt"
    * @generated from field: optional double cost_micros = 18;
    */
   costMicros?: number | undefined;
+
+  /**
+   * As in AttemptReport. Empty also if the gateway cancelled the attempt.
+   *
+   * @generated from field: string provider_request_id = 19;
+   */
+  providerRequestId: string;
 };
 
 /**

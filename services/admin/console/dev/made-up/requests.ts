@@ -60,6 +60,7 @@ const kinds: readonly object[] = [
       status: 200,
       ending: RequestEnding.COMPLETED,
       clientRequestId: 'codex-turn-17',
+      bodyBytes: 192_840,
     },
     times: { admitted: 0.4, bodyRead: 12, waitedForRoom: 8, firstAttempt: 13, firstByte: 690, ended: 5_210 },
     attempts: [
@@ -71,9 +72,11 @@ const kinds: readonly object[] = [
         result: AttemptResult.RATE_LIMITED,
         upstreamStatus: 429,
         retryAtMs: started + 900_000,
+        providerRequestId: 'req_0011f0c2a9',
       },
       {
         ...took,
+        providerRequestId: 'req_7c3e40b1d8',
         asked: 131,
         acquired: 132,
         firstByte: 690,
