@@ -47,11 +47,10 @@ export type Decision = Pick<AdmitResponse, 'status' | 'refusal'> & {
 export function decisionOf({ group }: Pick<Check, 'group'>, meters: readonly Meter[], taken: Taken): Decision {
   const { localDay, unloaded } = taken;
   if (unloaded.length > 0) return undecided(localDay, unloaded);
-  const statusOf = (isOfGroup: boolean) => limitStatus(meters, taken, (meter) => isOfGroup === isGroupMeter(meter));
-  const isGroupMeter = ({ groupKey }: Meter) => group !== undefined && groupKey === undefined;
   const refusal = taken.isTaken ? undefined : refusalOf(meters, taken);
-  if (group === undefined) return { status: statusOf(false), refusal };
-  return { status: statusOf(false), refusal, groupStatus: statusOf(true) };
+  if (group === undefined) return { status: limitStatus(meters, taken), refusal };
+  // The meters of the key are kept with its group.
+  return { status: limitStatus(meters, taken, true), refusal, groupStatus: limitStatus(meters, taken, false) };
 }
 
 /** The answer to a check that can't be decided before these counters have a total. */
@@ -87,12 +86,13 @@ function freeAtMs(meter: Meter, { used, freeingMs, isUnknown }: MeterState, { no
   return used >= meter.limit && endMs > nowMs ? endMs : nowMs + SOON_MS;
 }
 
-function limitStatus(meters: readonly Meter[], taken: Taken, isShown: (meter: Meter) => boolean): LimitStatus {
+/** @param isInGroup shows only meters that belong to a group, or only others. */
+function limitStatus(meters: readonly Meter[], taken: Taken, isInGroup?: boolean): LimitStatus {
   const status = create(LimitStatusSchema, { localDay: taken.localDay });
   for (const [index, meter] of meters.entries()) {
     const state = stateAt(taken, index);
-    const { kind, limit, period } = meter;
-    if (!isShown(meter)) continue;
+    const { kind, limit, period, groupKey } = meter;
+    if (isInGroup !== undefined && isInGroup === (groupKey === undefined)) continue;
     if (kind === 'window') status.requests = requestWindow(limit, state, taken);
     else if (kind === 'lease') status.concurrency = create(ConcurrencySchema, { limit, running: state.used });
     else if (period === undefined) status.tokens = tokenBudget(limit, state, taken);

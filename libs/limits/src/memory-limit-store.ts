@@ -117,26 +117,28 @@ export class MemoryLimitStore implements LimitStore {
 
   /** Takes all meters, or none if one of them lacks room. */
   #take(request: TakingRequest, meters: readonly Meter[], nowMs: number, localDay = localDayOf(nowMs)): Taken {
-    const { requestId, place } = request;
     const unloaded = this.#unloadedOf(meters, localDay);
     if (unloaded.length > 0) return { nowMs, localDay, isTaken: false, states: [], unloaded };
-    const opened = meters.map((meter) => this.#open(meter, requestId, { nowMs, localDay, place }));
-    let isFree = true;
-    const states = opened.map(({ meter, state }) => {
-      const known = state();
-      isFree &&= hasRoom(meter, known);
-      return known;
-    });
-    const isKnown = opened.some((each) => each.isTaken) || (meters.some(isHeld) && this.#hasEnded(request, requestId));
-    if (isKnown || !isFree) return { nowMs, localDay, isTaken: isKnown, states, unloaded };
-    for (const { meter, take } of opened) if (meter.cost > 0) take();
-    return { nowMs, localDay, isTaken: true, states: opened.map(({ state }) => state()), unloaded };
+    const opened = meters.map((meter) =>
+      this.#open(meter, request.requestId, { nowMs, localDay, place: request.place }),
+    );
+    let [isKnown, isFree] = [meters.some(isHeld) && this.#hasEnded(request, request.requestId), true];
+    for (const { meter, isTaken, state } of opened) {
+      isKnown ||= isTaken;
+      isFree &&= hasRoom(meter, state());
+    }
+    for (const { meter, take } of opened) if (isFree && !isKnown && meter.cost > 0) take();
+    return { nowMs, localDay, isTaken: isKnown || isFree, states: opened.map(({ state }) => state()), unloaded };
   }
 
   #unloadedOf(meters: readonly Meter[], localDay: LocalDay): readonly CounterName[] {
-    const totals = meters.filter(({ kind, ledger }) => kind === 'total' && ledger === 'needed');
-    const counters = totals.map((meter) => counterOf(meter, localDay));
-    return counters.filter((counter) => !this.#counters.get(counter)?.isLoaded);
+    const unloaded: CounterName[] = [];
+    for (const meter of meters) {
+      if (meter.kind !== 'total' || meter.ledger !== 'needed') continue;
+      const counter = counterOf(meter, localDay);
+      if (!this.#counters.get(counter)?.isLoaded) unloaded.push(counter);
+    }
+    return unloaded;
   }
 
   #open(meter: Meter, requestId: string, instant: Instant): OpenMeter {
