@@ -110,18 +110,16 @@ export class MemoryLimitStore implements LimitStore {
   async reserve(reservation: Reservation & Shared): Promise<Refusal | undefined> {
     const meters = reservedMetersOf(reservation);
     const taken = this.#take(reservation, meters, epochMs(), reservation.localDay);
-    if (taken.isTaken) return undefined;
-    this.giveBack(reservation);
-    return refusalOf(meters, taken);
+    if (!taken.isTaken) this.giveBack(reservation);
+    return taken.isTaken ? undefined : refusalOf(meters, taken);
   }
 
   /** Takes all meters, or none if one of them lacks room. */
   #take(request: TakingRequest, meters: readonly Meter[], nowMs: number, localDay = localDayOf(nowMs)): Taken {
     const unloaded = this.#unloadedOf(meters, localDay);
     if (unloaded.length > 0) return { nowMs, localDay, isTaken: false, states: [], unloaded };
-    const opened = meters.map((meter) =>
-      this.#open(meter, request.requestId, { nowMs, localDay, place: request.place }),
-    );
+    const instant = { nowMs, localDay, place: request.place };
+    const opened = meters.map((meter) => this.#open(meter, request.requestId, instant));
     let [isKnown, isFree] = [meters.some(isHeld) && this.#hasEnded(request, request.requestId), true];
     for (const { meter, isTaken, state } of opened) {
       isKnown ||= isTaken;
