@@ -51,8 +51,7 @@ export class ProviderCalls implements Disposable {
 
   /** Called when the provider answers. */
   onHead({ status, headers }: UpstreamHead): void {
-    const id = headers['request-id'] ?? headers['x-request-id'] ?? '';
-    this.requestId = /^[\x21-\x7e]{1,128}$/.test(id) ? id : '';
+    [this.requestId = ''] = /^[\x21-\x7e]{1,128}$/.exec(headers['request-id'] ?? headers['x-request-id'] ?? '') ?? [];
     this.#underWay?.span.setAttribute('http.response.status_code', status);
   }
 
