@@ -127,5 +127,5 @@ const countedFunctions = [
   { file: '/@bufbuild/protobuf/dist/esm/to-binary.js', name: 'toBinary', count: 'messagesEncoded' },
   { file: '/prom-client/lib/histogram.js', name: 'observe', count: 'histogramObservations' },
   { file: '/prom-client/lib/counter.js', name: 'inc', count: 'counterIncrements' },
-  { file: '/edge-router/src/usage/outbox-file.ts', name: '#apply', count: 'outboxWrites' },
+  { file: '/edge-router/src/usage/outbox-file.ts', name: 'apply', count: 'outboxWrites' },
 ] as const;
