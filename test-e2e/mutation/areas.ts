@@ -13,7 +13,7 @@ export const areas: Readonly<Record<string, Area>> = {
       'libs/limits/src/{minute-window,minute-windows,settled-charges,span}.ts',
     ],
     tests: [
-      'libs/limits/src/{decide,expiring-amounts,limit-store,limited-key,memory-limit-store,memory-places,minute-window}.test.ts',
+      'libs/limits/src/{decide,expiring-amounts,limit-store,limited-key,memory-limit-store,memory-leases,minute-window}.test.ts',
       'services/limiter/test/{group-model,limit-store,limit-store-bounds}.test.ts',
     ],
   },

@@ -20,8 +20,8 @@ import { budgetSpan } from './span.ts';
 /** Length of the sliding window. An entry made at instant t leaves at exactly t + 60,000 ms. */
 export const WINDOW_MS = 60_000;
 
-/** How long a place of a running request is kept without being renewed. */
-export const PLACE_MS = 15_000;
+/** How long a lease of a running request is kept without being renewed. */
+export const LEASE_MS = 15_000;
 
 /**
  * How long a reservation is kept that is neither settled nor renewed: its edge is dead. The outbox
@@ -29,7 +29,7 @@ export const PLACE_MS = 15_000;
  */
 export const RESERVED_MS = 30_000;
 
-/** After this time, another request may have ended and left its place or what it reserved. */
+/** After this time, another request may have ended and returned its lease or what it reserved. */
 const SOON_MS = 1_000;
 
 /** After this time, a ledger that does not answer may do so again. */

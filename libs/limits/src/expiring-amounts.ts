@@ -2,7 +2,7 @@ import { epochMs } from '@gateway/time';
 import { LRUCache } from 'lru-cache';
 
 /**
- * Amounts by request id that expire: places among running requests, or money that they reserved.
+ * Amounts by request id that expire: leases of running requests, or what they have reserved.
  */
 export class ExpiringAmounts {
   readonly #ttlMs: number;

@@ -112,7 +112,7 @@ describe('a group whose replicas lose the remote', () => {
     expect(await admit(0)).toBe('r7');
   });
 
-  it('forgets places of requests that ended before', async () => {
+  it('forgets leases of requests that ended before', async () => {
     const { admit, settle, goAway } = await replicasOf(2);
     await settle(0, await admit(0));
     await settle(0, await admit(0));
@@ -160,7 +160,7 @@ describe('a group whose replicas lose the remote', () => {
       time.advanceMs(14_000);
       await replicas[0]?.renew([held(`${kept}`)]);
     }
-    // The slots are free again, and one of the two places.
+    // The slots are free again, and one of the two leases.
     expect(await admit(0)).toBe('r6');
     expect(await admit(0)).toBe(LimitName.CONCURRENCY);
   });
@@ -227,7 +227,7 @@ describe('a group whose replicas lose the remote', () => {
     expect(reserved).toMatchObject({ limit: LimitName.BUDGET, retryAfterMs: 3_000 });
   });
 
-  it('takes back the slot and place of a request whose reservation the remote refuses', async () => {
+  it('takes back the slot and lease of a request whose reservation the remote refuses', async () => {
     const { admit, reserve, read, goAway } = await replicasOf(1);
     expect(await reserve(0, 'another', 1)).toBeUndefined();
     expect(await reserve(0, await admit(0), 100)).toBe(LimitName.BUDGET);
@@ -252,7 +252,7 @@ describe('a group whose replicas lose the remote', () => {
     goAway(0, 1);
     for (const replica of [0, 1]) await settle(replica, await admit(replica));
     await comeBack();
-    // Shares of 3 slots and of 2 places, with one slot each taken.
+    // Shares of 3 slots and of 2 leases, with one slot each taken.
     expect([await admit(0), await admit(0)]).toEqual(['r3', 'r4']);
     expect(await admit(0)).toBe(LimitName.GROUP_REQUESTS_PER_MINUTE);
   });

@@ -24,7 +24,7 @@ import { WindowCaps } from './window-caps.ts';
 
 /**
  * Limits that a remote store decides, and that survive its outages. While the remote is away, each
- * replica enforces its part of requests per minute and at a time from exact windows and places of
+ * replica enforces its part of requests per minute and at a time from exact windows and leases of
  * its own, and continues from the totals that it saw last. It has its share of what was left of a
  * budget, and nothing of one that it never saw. Settles are kept, and replayed with the same
  * request ids when the remote answers.

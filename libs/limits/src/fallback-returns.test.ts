@@ -31,7 +31,7 @@ describe('a replica that asks its remote', () => {
     expect(status).toMatchObject({ requests: { remaining: 1 }, tokens: { remaining: 60 } });
   });
 
-  it('keeps no place of a request that the remote cannot decide yet', async () => {
+  it('keeps no lease of a request that the remote cannot decide yet', async () => {
     const { state, decide, goAway } = await setUp();
     state.answer = {
       status: create(LimitStatusSchema, { localDay: today }),
@@ -50,7 +50,7 @@ describe('a replica that asks its remote', () => {
     expect((await decide({ requestsPerMinute: 2 })).status?.requests?.remaining).toBe(1);
   });
 
-  it('keeps the place of a request of which a part was charged, until it ends', async () => {
+  it('keeps the lease of a request of which a part was charged, until it ends', async () => {
     const { limits, state, decide, goAway } = await setUp();
     state.answer = admitted(1, 100);
     const terms = { concurrentRequests: 1 };

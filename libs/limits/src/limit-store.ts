@@ -45,19 +45,19 @@ export interface LimitStore extends RemoteLimits {
 /** The store that decides for all replicas, and that may become unreachable. */
 export interface RemoteLimits {
   /**
-   * Decides the limits of a key and its group, and takes a slot and a place of each when it admits.
+   * Decides the limits of a key and its group, and takes a slot and a lease of each when it admits.
    * A refused request leaves no trace.
    */
   admit(check: Check): Promise<Decision>;
   /**
    * Reserves what an admitted request can cost, until it ends. A refused request leaves no trace:
-   * it returns its slots and places.
+   * it returns its slots and leases.
    */
   reserve(reservation: Reservation): Promise<Refusal | undefined>;
   /** Adds what a request used to its counters. */
   settle(settlement: Settlement): Promise<SettledTotals>;
   /**
-   * Keeps the places and reservations of running requests, and takes again those that were lost.
+   * Keeps the leases and reservations of running requests, and takes again those that were lost.
    */
   renew(running: readonly Reservation[]): Promise<void>;
   /**
@@ -93,7 +93,7 @@ export interface Settlement extends GroupedTerms {
   /** Counted for the key without regard to its limits, unless these are given. */
   readonly tokens: number;
   readonly costMicros?: number;
-  /** The request ends: it returns its places and what it reserved, and takes none any more. */
+  /** The request ends: it returns its leases and what it reserved, and takes none any more. */
   readonly ended?: boolean;
   /** It was kept in an outage: the ledger may have recorded the request already. */
   readonly late?: boolean;

@@ -204,7 +204,7 @@ describe('the memory limit store', () => {
     expect((await open().admit(check)).refusal).toBeUndefined();
   });
 
-  it('lets an id take another slot a minute later, unless its request ended and could have had a place', async () => {
+  it('lets an id take another slot a minute later, unless its request ended and could have had a lease', async () => {
     const remaining = async (limits: { readonly concurrentRequests?: number }) => {
       const store = new MemoryLimitStore({ maxKeys: 10 });
       const check = { ...request('key'), limits: { requestsPerMinute: 10, ...limits } };

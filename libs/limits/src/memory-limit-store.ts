@@ -2,7 +2,7 @@ import type { Refusal } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { epochMs, type LocalDay, localDayOf } from '@gateway/time';
 import { LRUCache } from 'lru-cache';
 import { Counters } from './counters.ts';
-import { type Decision, decisionOf, PLACE_MS, RESERVED_MS, refusalOf } from './decide.ts';
+import { type Decision, decisionOf, LEASE_MS, RESERVED_MS, refusalOf } from './decide.ts';
 import { ExpiringAmountsByName } from './expiring-amounts.ts';
 import {
   type Heartbeat,
@@ -71,7 +71,7 @@ export class MemoryLimitStore implements LimitStore {
   readonly #windows: MinuteWindows;
   readonly #counters: Counters;
   /** The running requests of keys that limit their number. */
-  readonly #places: ExpiringAmountsByName;
+  readonly #leases: ExpiringAmountsByName;
   /** What running requests have reserved, by counter. */
   readonly #reserved: ExpiringAmountsByName;
   /** Requests that settled in the last two minutes. */
@@ -91,7 +91,7 @@ export class MemoryLimitStore implements LimitStore {
     this.#settledIds = new LRUCache(ids);
     this.#endedIds = new LRUCache(ids);
     this.#counters = new Counters(this.#options);
-    this.#places = new ExpiringAmountsByName(options.maxKeys, PLACE_MS);
+    this.#leases = new ExpiringAmountsByName(options.maxKeys, LEASE_MS);
     this.#reserved = new ExpiringAmountsByName(options.maxKeys, RESERVED_MS);
     this.#windows = new MinuteWindows(this.#options);
   }
@@ -158,9 +158,9 @@ export class MemoryLimitStore implements LimitStore {
     const name = nameOf(meter);
     return {
       meter,
-      isTaken: this.#places.open(name).has(requestId),
-      state: () => ({ used: this.#places.open(name).size, reserved: 0 }),
-      take: () => this.#places.set(name, requestId, meter.cost),
+      isTaken: this.#leases.open(name).has(requestId),
+      state: () => ({ used: this.#leases.open(name).size, reserved: 0 }),
+      take: () => this.#leases.set(name, requestId, meter.cost),
     };
   }
 
@@ -250,10 +250,10 @@ export class MemoryLimitStore implements LimitStore {
     return this.#windows.open(key, epochMs()).window.sizeUntil(untilMs);
   }
 
-  /** Returns the slots and places of a refused request, wherever it took them. */
+  /** Returns the slots and leases of a refused request, wherever it took them. */
   giveBack({ requestId, ...terms }: Pick<Check, 'requestId' | 'key' | 'group' | 'limits'>): void {
     for (const subject of subjectsOf(terms)) {
-      this.#places.delete(nameOf(subject), requestId);
+      this.#leases.delete(nameOf(subject), requestId);
       if (subject.limits?.requestsPerMinute !== undefined) this.#windows.giveBack(subject, requestId);
     }
   }
@@ -261,7 +261,7 @@ export class MemoryLimitStore implements LimitStore {
   /** Undoes what a request took here. */
   release({ requestId, ...terms }: Pick<Check, 'requestId' | 'key' | 'group'>): void {
     for (const subject of subjectsOf(terms)) {
-      this.#places.delete(nameOf(subject), requestId);
+      this.#leases.delete(nameOf(subject), requestId);
       this.#windows.release(subject, requestId);
     }
   }
@@ -280,7 +280,7 @@ export class MemoryLimitStore implements LimitStore {
   end(settlement: Settlement): void {
     const { requestId, key, group } = settlement;
     this.#endedIds.set(endedName({ key, groupKey: group?.key }, requestId), true);
-    for (const subject of subjectsOf(settlement)) this.#places.delete(nameOf(subject), requestId);
+    for (const subject of subjectsOf(settlement)) this.#leases.delete(nameOf(subject), requestId);
     for (const { counter } of chargesOf(settlement)) this.#reserved.delete(counterName(counter), requestId);
   }
 
@@ -300,7 +300,7 @@ export class MemoryLimitStore implements LimitStore {
     const nowMs = epochMs();
     if (Math.abs(nowMs - this.#purgedAtMs) < 10_000) return;
     this.#purgedAtMs = nowMs;
-    for (const entries of [this.#windows, this.#counters, this.#places, this.#reserved]) entries.purgeStale();
+    for (const entries of [this.#windows, this.#counters, this.#leases, this.#reserved]) entries.purgeStale();
   }
 }
 

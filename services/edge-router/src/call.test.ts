@@ -17,7 +17,7 @@ const usage = create(UsageSchema, { inputTokens: 90, outputTokens: 7 });
 
 const failed = { status: 503, errorCode: 'providers_unavailable', clientLeft: false } as const;
 
-/** An admitted request with a place, and a record of how what it holds ends. */
+/** An admitted request with a lease, and a record of how what it holds ends. */
 function setUp() {
   const holds = new Set<Reservation>();
   const seen = { ended: [] as string[], charges: [] as Settlement[], finals: [] as RequestRecorded[] };

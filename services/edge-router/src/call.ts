@@ -246,7 +246,7 @@ export class Call {
   /**
    * Ends the request, once and for all: before its client has the last byte, or may learn that it
    * failed. When this resolves, its usage is delivered or at least on disk, its tokens are charged
-   * to the day, and its places are returned: the next request sees all of it. Later calls have no
+   * to the day, and its leases are returned: the next request sees all of it. Later calls have no
    * effect.
    */
   end(how: CallEnd): Promise<void> {

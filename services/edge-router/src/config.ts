@@ -37,10 +37,10 @@ export function readEdgeRouterConfig(env: Environment) {
      */
     limiterLocalMaxMs: seconds('LIMITER_LOCAL_MAX_SECONDS', 300, { max: 86_400 }),
     /**
-     * How long a request waits for a place if the most requests at a time run; 0: it is refused at
+     * How long a request waits for a lease if the most requests at a time run; 0: it is refused at
      * once.
      */
-    placeQueueMs: seconds('CONCURRENCY_QUEUE_SECONDS', 0, { min: 0, max: 300 }),
+    leaseQueueMs: seconds('CONCURRENCY_QUEUE_SECONDS', 0, { min: 0, max: 300 }),
     /** The most output tokens of one request that a group's budget reserves for. */
     reservedOutputTokensMax: reader.integer('RESERVED_OUTPUT_TOKENS_MAX', 32_000, { min: 1, max: 10_000_000 }),
     /**

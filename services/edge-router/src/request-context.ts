@@ -2,7 +2,7 @@ import type { GetUsageResponse } from '@gateway/proto/usage/v1/usage_service_pb.
 import type { CallOptions } from '@gateway/rpc';
 import type { EdgeLimiter } from './admission/admit.ts';
 import type { Holds } from './admission/holds.ts';
-import type { PlaceQueue } from './admission/place-queue.ts';
+import type { LeaseQueue } from './admission/lease-queue.ts';
 import type { TypicalTokens } from './admission/typical-tokens.ts';
 import type { Leases } from './attempts/leases.ts';
 import type { AuthHeader } from './authentication/authenticate.ts';
@@ -34,7 +34,7 @@ export interface EndpointPeers extends Pick<EdgeRouterPeers, 'broker' | 'adapter
   readonly deadline: Pick<CallOptions, 'timeoutMs'>;
   readonly limiter: EdgeLimiter;
   readonly holds: Holds;
-  readonly places: PlaceQueue;
+  readonly leaseQueue: LeaseQueue;
   readonly typicalTokens: TypicalTokens;
   readonly usageReports: SharedQueries<UsageReport>;
   readonly leases: Leases;

@@ -9,8 +9,8 @@ import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import { PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { Holds } from './admission/holds.ts';
+import { LeaseQueue } from './admission/lease-queue.ts';
 import { outageTolerant } from './admission/outage-tolerant-limiter.ts';
-import { PlaceQueue } from './admission/place-queue.ts';
 import { TypicalTokens } from './admission/typical-tokens.ts';
 import { Leases } from './attempts/leases.ts';
 import { TokenCache, watchTokenChanges } from './authentication/authenticate.ts';
@@ -60,7 +60,7 @@ export async function createEdgeRouterService(
   const limiter = peers.limiter({ config, events });
   stack.defer(() => limiter[Symbol.asyncDispose]?.());
   const holds = stack.use(new Holds(limiter));
-  const places = new PlaceQueue(config.placeQueueMs);
+  const leaseQueue = new LeaseQueue(config.leaseQueueMs);
   const typicalTokens = stack.use(new TypicalTokens(peers.usageQuery, config.reservedOutputTokensMax));
   const leases = stack.use(new Leases({ broker: peers.broker, deadline, events }));
   const tokens = new TokenCache({
@@ -82,7 +82,7 @@ export async function createEdgeRouterService(
     proxies: new TrustedProxies(config.trustedProxies),
     limiter,
     holds,
-    places,
+    leaseQueue,
     typicalTokens,
     leases,
     outbox,

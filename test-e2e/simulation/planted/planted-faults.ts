@@ -292,8 +292,8 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     name: 'a group does not get the place of a request back',
     file: memoryLimits,
-    before: 'for (const subject of subjectsOf(settlement)) this.#places.delete(nameOf(subject), requestId);',
-    after: 'this.#places.delete(nameOf({ key, groupKey: group?.key }), requestId);',
+    before: 'for (const subject of subjectsOf(settlement)) this.#leases.delete(nameOf(subject), requestId);',
+    after: 'this.#leases.delete(nameOf({ key, groupKey: group?.key }), requestId);',
     checker: 'answered',
     runs: groups,
   },

@@ -224,7 +224,7 @@ export function formatDuration(durationMs: number): string {
 export interface EdgeLimiter extends Partial<AsyncDisposable> {
   /** Starts background work that the first request depends on. */
   start?(): Promise<void>;
-  /** Decides all limits of a request, and takes slots and places when it admits it. */
+  /** Decides all limits of a request, and takes slots and leases when it admits it. */
   admit(check: Check): Promise<Decision>;
   /** Reads all limits. */
   peek(terms: Pick<Check, 'key' | 'limits'>): Promise<LimitStatus | undefined>;

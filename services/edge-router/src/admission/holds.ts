@@ -20,5 +20,5 @@ export class Holds extends Set<Reservation> implements Disposable {
   }
 }
 
-/** A third of the time for which the limiter keeps a place. */
+/** A third of the time for which the limiter keeps a lease. */
 const renewEveryMs = 5_000;

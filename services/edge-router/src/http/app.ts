@@ -129,11 +129,11 @@ async function answer(call: Call, route: Route, peers: AppPeers, bodies: BodyMem
   call.onAuthenticated(token);
   // Before the body is read: a bad request takes a slot too.
   const { refusal, ...admission } = await inSpan('admit', {}, async (span) => {
-    const mayWait = call.isRecorded && peers.config.placeQueueMs > 0;
-    // A request that waits for a place asks again and again.
+    const mayWait = call.isRecorded && peers.config.leaseQueueMs > 0;
+    // A request that waits for a lease asks again and again.
     const ask = () =>
       (mayWait ? new Patience(peers.patienceMs) : patience).within(() => admit(id, token, route.cost, peers));
-    const decision = await (mayWait ? peers.places.admit({ token, signal, ask }) : ask());
+    const decision = await (mayWait ? peers.leaseQueue.admit({ token, signal, ask }) : ask());
     if (decision.refusal !== undefined) span.setAttribute('gateway.limit', decision.refusal.limit ?? 'none');
     return decision;
   });

@@ -8,13 +8,13 @@ import {
   type Heartbeat,
   heldMetersOf,
   type KnownTotal,
+  LEASE_MS,
   type LedgerTotal,
   type LimitStore,
   maxPendingIds,
   metersOf,
   nameOf,
   type OwnAdmission,
-  PLACE_MS,
   RESERVED_MS,
   type ReloadedCounter,
   type ReplicaPlace,
@@ -133,7 +133,7 @@ export class RedisLimitStore implements LimitStore, AsyncDisposable {
       ...terms,
       ended: keys.at(endedKey(settlement)),
       leases: [
-        ...subjects.map((subject) => keys.leasesAt(redisKeys(subject).leases, PLACE_MS)),
+        ...subjects.map((subject) => keys.leasesAt(redisKeys(subject).leases, LEASE_MS)),
         ...charged.map(({ counter }) => keys.leasesAt(counterKeys(counter).leases, RESERVED_MS)),
       ],
     });
@@ -220,7 +220,7 @@ export class RedisLimitStore implements LimitStore, AsyncDisposable {
     await this.#script.run('give_back', keys, {
       id: requestId,
       slots: subjects.map(({ window, returned }) => ({ window: keys.at(window), returned: keys.at(returned) })),
-      leases: subjects.map(({ leases }) => keys.leasesAt(leases, PLACE_MS)),
+      leases: subjects.map(({ leases }) => keys.leasesAt(leases, LEASE_MS)),
     });
   }
 

@@ -2,9 +2,9 @@ import {
   type Check,
   counterOf,
   isHeld,
+  LEASE_MS,
   type Meter,
   type MeterState,
-  PLACE_MS,
   RESERVED_MS,
   type Taken,
 } from '@gateway/limits';
@@ -124,7 +124,7 @@ export function endedKey({ key, group }: Pick<Check, 'key' | 'group'>): string {
 
 /** Where the leases of a meter are: those of running requests, or what they have reserved. */
 export function leasesOf(meter: Meter, localDay: LocalDay, keys: KeyList) {
-  if (meter.kind === 'lease') return keys.leasesAt(redisKeys(meter).leases, PLACE_MS);
+  if (meter.kind === 'lease') return keys.leasesAt(redisKeys(meter).leases, LEASE_MS);
   return keys.leasesAt(counterKeys(counterOf(meter, localDay)).leases, RESERVED_MS);
 }
 

@@ -34,12 +34,12 @@ function setUp() {
 
 describe('a request in memory', () => {
   const rate = { requestsPerMinute: 1 };
-  const place = { concurrentRequests: 1 };
+  const lease = { concurrentRequests: 1 };
   it.each([
     ['slot of its key', rate, {}],
     ['slot of its group', { budget }, rate],
-    ['place of its key', place, {}],
-    ['place of its group', {}, place],
+    ['lease of its key', lease, {}],
+    ['lease of its group', {}, lease],
   ])('is known by the one %s when it is repeated', async (_what, ofKey, ofGroup) => {
     const { refusedBy } = setUp();
     const group = { key: 'g', limits: ofGroup };
@@ -54,41 +54,41 @@ describe('a request in memory', () => {
     expect(await refusedBy('a', { budget: { ...budget, amountMicros: 0 } })).toBe(LimitName.BUDGET);
   });
 
-  it('has a place only where the number of requests is limited', async () => {
+  it('has a lease only where the number of requests is limited', async () => {
     const { admit, running } = setUp();
-    await admit('a', {}, { key: 'g', limits: place });
-    await admit('b', place, { key: 'other', limits: {} });
+    await admit('a', {}, { key: 'g', limits: lease });
+    await admit('b', lease, { key: 'other', limits: {} });
     expect([await running('g'), await running('other')]).toEqual([
       [0, 1],
       [1, 0],
     ]);
   });
 
-  it('keeps its place when a part of it is charged, until it ends', async () => {
+  it('keeps its lease when a part of it is charged, until it ends', async () => {
     const { admit, settle, running } = setUp();
-    await admit('a', place);
-    await settle('a', place, { tokens: 5 });
+    await admit('a', lease);
+    await settle('a', lease, { tokens: 5 });
     expect(await running()).toEqual([1, undefined]);
-    await settle('a', place, { ended: true });
+    await settle('a', lease, { ended: true });
     expect(await running()).toEqual([0, undefined]);
   });
 
-  it('gets back only the places that it has, and none once it ended', async () => {
+  it('gets back only the leases that it has, and none once it ended', async () => {
     const { store, settle, running } = setUp();
-    await settle('ended', place, { ended: true });
+    await settle('ended', lease, { ended: true });
     const held = { key: 'k', localDay: '2026-11-20', costMicros: 0 };
-    await store.renew(['ended', 'a'].map((requestId) => ({ ...held, requestId, limits: place })));
+    await store.renew(['ended', 'a'].map((requestId) => ({ ...held, requestId, limits: lease })));
     await store.renew([{ ...held, requestId: 'b', limits: rate }]);
-    await store.renew([{ ...held, requestId: 'c', limits: place, group: { key: 'g' } }]);
+    await store.renew([{ ...held, requestId: 'c', limits: lease, group: { key: 'g' } }]);
     expect([await running(), await running('g')]).toEqual([
       [1, undefined],
       [1, 0],
     ]);
   });
 
-  it('returns its place with its slot when it is undone', async () => {
+  it('returns its lease with its slot when it is undone', async () => {
     const { store, admit, running } = setUp();
-    const limits = { ...place, ...rate };
+    const limits = { ...lease, ...rate };
     await admit('a', limits, { key: 'g', limits });
     store.release({ key: 'k', requestId: 'a', group: { key: 'g' } });
     expect([await running('g'), store.admissions()]).toEqual([[0, 0], []]);
@@ -96,7 +96,7 @@ describe('a request in memory', () => {
 
   it('returns no slot where nothing limits the rate', () => {
     const { store, announced } = setUp();
-    store.giveBack({ key: 'k', requestId: 'a', limits: place, group: { key: 'g' } });
+    store.giveBack({ key: 'k', requestId: 'a', limits: lease, group: { key: 'g' } });
     expect([announced, store.size]).toEqual([[], 0]);
   });
 });

@@ -8,8 +8,8 @@ import type { Topology } from '../topologies/topology.ts';
 
 const env = { CONCURRENCY_QUEUE_SECONDS: String(roomSeconds(30)) };
 const topologies: readonly (readonly [name: string, start: () => Promise<Topology>])[] = [
-  ['in one process', () => startAllInOne('place-queue', env)],
-  ['as services', () => startServicesTopology('place-queue', { env })],
+  ['in one process', () => startAllInOne('lease-queue', env)],
+  ['as services', () => startServicesTopology('lease-queue', { env })],
 ];
 
 it.each(topologies)('requests beyond those that may run at a time wait, and are answered: %s', async (_, start) => {

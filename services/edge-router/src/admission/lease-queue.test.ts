@@ -3,7 +3,7 @@ import { GatewayError } from '@gateway/errors';
 import { TokenKind, TokenSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { AdmissionDecision } from './admit.ts';
-import { PlaceQueue } from './place-queue.ts';
+import { LeaseQueue } from './lease-queue.ts';
 
 const group = { groupId: 'g', limits: { concurrentRequests: 1 } };
 const [one, other] = ['a', 'b'].map((tokenId) => create(TokenSchema, { tokenId, kind: TokenKind.SERVICE, group }));
@@ -14,16 +14,16 @@ const refusedBy = (limit: 'concurrency' | 'budget'): AdmissionDecision => ({
   refusal: new GatewayError('rate_limit_exceeded', 'No.', { limit }),
 });
 
-/** A limiter with so many free places. */
+/** A limiter with so many free leases. */
 function world(waitMs = 5_000) {
-  const queue = new PlaceQueue(waitMs);
-  const state = { places: 0, asked: [] as string[] };
+  const queue = new LeaseQueue(waitMs);
+  const state = { leases: 0, asked: [] as string[] };
   const order: string[] = [];
   const send = (name: string, token = one ?? free, signal = new AbortController().signal) => {
     const ask = async () => {
       state.asked.push(name);
-      if (state.places === 0) return refusedBy('concurrency');
-      state.places -= 1;
+      if (state.leases === 0) return refusedBy('concurrency');
+      state.leases -= 1;
       return admitted;
     };
     const decision = queue.admit({ token, signal, ask });
@@ -38,7 +38,7 @@ function ownLimit(tokenId: string) {
   return create(TokenSchema, { tokenId, limits: { concurrentRequests: 1 } });
 }
 
-describe('requests that find no place', () => {
+describe('requests that find no lease', () => {
   beforeEach(() => {
     vi.useFakeTimers();
   });
@@ -57,20 +57,20 @@ describe('requests that find no place', () => {
       await vi.advanceTimersByTimeAsync(1);
     }
     expect(queue.size).toBe(3);
-    for (let place = 1; place <= 3; place++) {
-      state.places = 1;
+    for (let lease = 1; lease <= 3; lease++) {
+      state.leases = 1;
       await vi.advanceTimersByTimeAsync(200);
-      expect(order).toHaveLength(place);
+      expect(order).toHaveLength(lease);
     }
     expect(order).toEqual(['1', '2', '3']);
     expect(queue.size).toBe(0);
   });
 
-  it('are not overtaken by one that comes when a place is free', async () => {
+  it('are not overtaken by one that comes when a lease is free', async () => {
     const { state, order, send } = world();
     send('first');
     await vi.advanceTimersByTimeAsync(10);
-    state.places = 1;
+    state.leases = 1;
     send('late');
     await vi.advanceTimersByTimeAsync(150);
     expect(order).toEqual(['first']);
@@ -83,7 +83,7 @@ describe('requests that find no place', () => {
     send('2');
     await vi.advanceTimersByTimeAsync(1_000);
     expect(order).toEqual(['1 refused']);
-    state.places = 1;
+    state.leases = 1;
     await vi.advanceTimersByTimeAsync(200);
     expect(order).toEqual(['1 refused', '2']);
   });
@@ -96,7 +96,7 @@ describe('requests that find no place', () => {
     await vi.advanceTimersByTimeAsync(50);
     client.abort();
     await vi.advanceTimersByTimeAsync(150);
-    state.places = 1;
+    state.leases = 1;
     await vi.advanceTimersByTimeAsync(150);
     expect(order).toEqual(['1 refused', '2']);
     expect(queue.size).toBe(0);

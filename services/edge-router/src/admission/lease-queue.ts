@@ -11,12 +11,12 @@ export interface AskingRequest {
 }
 
 /**
- * Lets requests wait for a place among those that may run at a time, instead of being refused at
+ * Lets requests wait for a lease of those that may run at a time, instead of being refused at
  * once. Those of one token, or of one group that limits them, are admitted in the order of their
  * arrival at this edge; other edges have queues of their own. Nothing else of a request waits: its
  * body has not been read yet.
  */
-export class PlaceQueue {
+export class LeaseQueue {
   readonly #waitMs: number;
   /** By the limited key: resolves when its last waiting request, and all before it, ended. */
   readonly #last = new Map<string, Promise<void>>();
@@ -33,17 +33,17 @@ export class PlaceQueue {
     return this.#waiting;
   }
 
-  /** The decision, which is a refusal only if there was no place for as long as a request waits. */
+  /** The decision, which is a refusal only if there was no lease for as long as a request waits. */
   admit(request: AskingRequest): Promise<AdmissionDecision> {
     const key = this.#waitMs === 0 ? undefined : limitedKey(request.token);
     return key === undefined ? request.ask() : this.#admitInTurn(key, request);
   }
 
   async #admitInTurn(key: string, { signal, ask }: AskingRequest): Promise<AdmissionDecision> {
-    // A request that arrives later must not get the place of one that waits.
+    // A request that arrives later must not get the lease of one that waits.
     if (!this.#last.has(key)) {
       const decision = await ask();
-      if (!lacksPlace(decision)) return decision;
+      if (!lacksLease(decision)) return decision;
     }
     const waitingOfKey = this.#waitingOf.get(key) ?? 0;
     if (this.#waiting >= mostWaiting || waitingOfKey >= mostWaitingOfKey) return ask();
@@ -59,7 +59,7 @@ export class PlaceQueue {
       for (;;) {
         const decision = await ask();
         const leftMs = endMs - monotonicMs();
-        if (!lacksPlace(decision) || leftMs <= 0 || signal.aborted) return decision;
+        if (!lacksLease(decision) || leftMs <= 0 || signal.aborted) return decision;
         await pause(Math.min(askAgainMs, leftMs), signal);
       }
     } finally {
@@ -89,7 +89,7 @@ function limitedKey(token: Token): string | undefined {
   return limits?.concurrentRequests === undefined ? undefined : `token:${tokenId}`;
 }
 
-function lacksPlace({ refusal }: AdmissionDecision): boolean {
+function lacksLease({ refusal }: AdmissionDecision): boolean {
   return refusal?.limit === 'concurrency';
 }
 
