@@ -75,7 +75,7 @@ describe('an operator', () => {
     await dialog().getByLabel('Accounts').fill('team-a');
     await submit('Create group');
     await page.getByRole('heading', { level: 1, name: 'Team A' }).waitFor();
-    await budgetPanel().getByText('0.00 EUR of 2.00 EUR per month').waitFor();
+    await budgetPanel().getByText('0.00 of 2.00 EUR per month').waitFor();
   });
 
   it('puts a token in it, which sees the two models and uses that account alone', async () => {
@@ -110,7 +110,7 @@ describe('an operator', () => {
     await row.getByText('Budget spent').waitFor();
     await row.getByRole('link', { name: 'Team A' }).click();
     await budgetPanel()
-      .getByText(/2\.5\d EUR of 2\.00 EUR per month \(limit reached\)/)
+      .getByText(/2\.5\d of 2\.00 EUR per month \(limit reached\)/)
       .waitFor();
     await page.getByRole('rowheader', { name: 'team-a-ci' }).waitFor();
     expect(await accessibilityProblems(page)).toEqual([]);

@@ -54,11 +54,11 @@ export function BudgetMeter({ status, budget, currency, detailed = false, childr
     <div className="token-limits">
       <Meter
         what="Spent of the budget"
-        unit={budget === undefined ? ' of the budget' : ` ${perPeriod(budget)}`}
+        unit={`${currency && ` ${currency}`} ${budget === undefined ? 'of the budget' : perPeriod(budget)}`}
         used={spentMicros}
         remaining={Math.max(0, amountMicros - spentMicros)}
         limit={amountMicros}
-        format={(micros) => moneyText(micros, currency)}
+        format={(micros) => moneyText(micros, '')}
       >
         {detailed && resetsAtMs !== undefined && (
           <>

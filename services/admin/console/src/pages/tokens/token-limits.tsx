@@ -54,7 +54,7 @@ export function LimitMeters({ status, recordedToday, detailed = false, isStrict 
       {tokens !== undefined && (
         <Meter
           what="Tokens used today"
-          unit={isStrict ? ' tokens today (strict)' : ' tokens today'}
+          unit={isStrict && detailed ? ' tokens today (strict)' : ' tokens today'}
           remaining={tokens.remaining}
           used={usedToday(tokens, recordedToday)}
           limit={tokens.limit}
