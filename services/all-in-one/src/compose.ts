@@ -5,7 +5,6 @@ import { fileURLToPath } from 'node:url';
 import { type Environment, simulatedGatewayConfig } from '@gateway/config';
 import type { GatewayDatabase } from '@gateway/database';
 import { readEdgeRouterConfig } from '@gateway/edge-router/config';
-import type { EdgeRouterService } from '@gateway/edge-router/service';
 import { createIdentityService } from '@gateway/identity/service';
 import type { Service, ServiceRuntime } from '@gateway/lifecycle';
 import { faultLog } from '@gateway/lifecycle/transport';
@@ -77,16 +76,17 @@ export async function composeGateway(env: Environment, config: AllInOneConfig, r
   const limiter = await run(createLimiterService(readLimiterConfig(env), limiterPeers, runtime, { store: limitStore }));
   const brokerConfig = { gateway, credentials: await readCredentialSettings(env) };
   const broker = await run(createPoolBrokerService(brokerConfig, runtime, { store: poolStore, database }));
-  const usage = stream === undefined ? ingest.routes : [stream.route];
   const others = [identity, limiter, broker, query].flatMap((service) => service.routes);
-  const routes = [...others, ...broker.credentialRoutes, ...usage];
-  const edge = await run(await createEdge(wiring, routes));
+  const routes = [...others, ...broker.credentialRoutes, ...(stream ? [stream.route] : ingest.routes)];
+  const edge = await run(
+    config.workers > 1
+      ? await createFrontWorkers(wiring, routes)
+      : await createFront(env, (each) => directClientOf(routes, each), config, runtime, limiter.limiter),
+  );
   const notReady = () => firstReason(services);
   const adapters = openProbingAdapters(env, [...broker.routes, ...broker.credentialRoutes], runtime, stack);
-  const behindAdmin = [...others, ...ingest.routes];
-  const admin = await run(
-    await createAdmin({ ...wiring, database, routes: behindAdmin, adapters, edgePort: edge.port, notReady }),
-  );
+  const behindAdmin = { routes: [...others, ...ingest.routes], adapters, edgePort: edge.port, notReady };
+  const admin = await run(await createAdmin({ ...wiring, database, ...behindAdmin }));
 
   const running = stack.move();
   return {
@@ -155,12 +155,6 @@ async function openUsageStream({ env, config: { natsServers: servers }, runtime,
       },
     }),
   };
-}
-
-async function createEdge(wiring: Wiring, routes: readonly ServiceRoute[]): Promise<EdgeRouterService> {
-  const { env, config, runtime } = wiring;
-  if (config.workers > 1) return createFrontWorkers(wiring, routes);
-  return createFront(env, (service) => directClientOf(routes, service), config, runtime);
 }
 
 /**

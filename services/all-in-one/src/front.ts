@@ -1,11 +1,13 @@
 import type { DescService } from '@bufbuild/protobuf';
 import type { Environment } from '@gateway/config';
 import { plainLimiter } from '@gateway/edge-router/admission/admit';
+import { remoteLimits } from '@gateway/edge-router/admission/limiter-messages';
 import { outageTolerant } from '@gateway/edge-router/admission/outage-tolerant-limiter';
 import { readEdgeRouterConfig } from '@gateway/edge-router/config';
 import type { EdgeRouterPeers } from '@gateway/edge-router/peers';
 import { createEdgeRouterService, type EdgeRouterService } from '@gateway/edge-router/service';
 import type { Service, ServiceRuntime } from '@gateway/lifecycle';
+import type { RemoteLimits } from '@gateway/limits';
 import { readMessagesAdapterConfig } from '@gateway/messages-adapter/config';
 import { createMessagesAdapterService } from '@gateway/messages-adapter/service';
 import { AdapterService } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
@@ -26,12 +28,14 @@ type ClientOf = <S extends DescService>(service: S) => Client<S>;
 /**
  * The services that may run several times: the edge and its adapters, in one process. Starting the
  * front starts all of them.
+ * @param limits the limiter, if it is in this process.
  */
 export async function createFront(
   env: Environment,
   clientOf: ClientOf,
   { redis }: Pick<AllInOneConfig, 'redis'>,
   runtime: ServiceRuntime,
+  limits?: RemoteLimits,
 ): Promise<EdgeRouterService> {
   await using stack = new AsyncDisposableStack();
   const broker = clientOf(PoolBrokerService);
@@ -39,10 +43,11 @@ export async function createFront(
   const responses = stack.use(createResponsesAdapterService(readResponsesAdapterConfig(env), adapterPeers, runtime));
   const messages = stack.use(createMessagesAdapterService(readMessagesAdapterConfig(env), adapterPeers, runtime));
   const ingest = clientOf(UsageIngestService);
+  const limiterClient = clientOf(LimiterService);
   // A limiter in memory is away only when the gateway is.
-  const limiterOver = redis === undefined ? plainLimiter : outageTolerant;
+  const plain = redis === undefined && plainLimiter(limits ?? remoteLimits(limiterClient));
   const peers: EdgeRouterPeers = {
-    ...{ broker, limiter: limiterOver(clientOf(LimiterService)), areOnThisMachine: true },
+    ...{ broker, limiter: plain || outageTolerant(limiterClient), areOnThisMachine: true },
     identity: clientOf(IdentityService),
     signIn: clientOf(SignInService),
     usageQuery: clientOf(UsageQueryService),

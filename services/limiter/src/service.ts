@@ -5,6 +5,7 @@ import { type LimitStore, MemoryLimitStore } from '@gateway/limits';
 import { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { type LimiterConfig, readStandAloneLimiterConfig, type StandAloneLimiterConfig } from './config.ts';
 import { CounterTotals, type LedgerReader } from './ledger/counter-totals.ts';
+import { Limiter } from './limiter.ts';
 import { createLimiterMetrics } from './metrics.ts';
 import { limiterRoutes } from './routes.ts';
 
@@ -16,24 +17,26 @@ export interface LimiterPeers {
   readonly usageQuery?: LedgerReader | undefined;
 }
 
-export interface LimiterParts {
+export interface OpenParts {
   /** Default: in memory. The caller closes a store that it passes. */
   readonly store?: LimitStore;
 }
 
-/** The limiter with a store of the caller's choice. */
+/** The limiter with a store of the caller's choice, which callers in its process may use. */
 export function createLimiterService(
   config: LimiterConfig,
   { usageQuery }: LimiterPeers,
   runtime: ServiceRuntime,
-  { store = new MemoryLimitStore({ maxKeys: config.memoryMaxKeys }) }: LimiterParts = {},
-): Service {
+  { store = new MemoryLimitStore({ maxKeys: config.memoryMaxKeys }) }: OpenParts = {},
+) {
   const metrics = createLimiterMetrics(runtime.metrics);
   const parts = { store, usageQuery, metrics, logger: runtime.logger, everyMs: config.reconcileEveryMs };
   const totals = new CounterTotals(parts);
+  const limiter = new Limiter(store, totals, metrics);
   const draining = new AbortController();
   return {
-    routes: limiterRoutes({ store, totals, metrics }, draining.signal),
+    routes: limiterRoutes(limiter, draining.signal),
+    limiter,
     async start() {
       await store.start?.();
       totals.start();

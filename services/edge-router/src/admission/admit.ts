@@ -1,12 +1,12 @@
 import type { LimitName as PublicLimitName } from '@gateway/errors';
 import { GatewayError } from '@gateway/errors';
-import type { Check, Decision, GroupedTerms, Reservation, Settlement } from '@gateway/limits';
+import type { Check, Decision, GroupedTerms, RemoteLimits, Reservation, Settlement } from '@gateway/limits';
 import { moneyText } from '@gateway/presentation/numbers';
 import type { PriceBook } from '@gateway/prices';
 import { type Group, type Token, TokenKind, UnpricedModels } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import {
   type BudgetStatus,
-  type CostKind,
+  CostKind,
   LimitName,
   type LimitStatus,
   type Limits,
@@ -15,7 +15,6 @@ import {
 import { epochMs, localDayOf } from '@gateway/time';
 import type { EdgeRouterConfig } from '../config.ts';
 import type { RequestEvents } from '../events.ts';
-import { type LimiterClient, limiterCalls } from './limiter-messages.ts';
 
 export interface Admission {
   readonly admittedAtMs: number;
@@ -252,21 +251,25 @@ export type CreateLimiter = (edge: {
  * A limiter with its store in memory, in this process or in the one that this process lives and
  * dies with: nothing is kept for an outage, and no answer is abandoned.
  */
-export function plainLimiter(limiter: Omit<LimiterClient, 'heartbeat'>): CreateLimiter {
-  const calls = limiterCalls(limiter);
+export function plainLimiter(limiter: Omit<RemoteLimits, 'heartbeat'>): CreateLimiter {
   return ({ events }) => ({
-    admit: (check) => limiter.admit({ ...check, knownTotals: [] }),
-    peek: async (terms) => (await limiter.peek(terms)).status,
+    admit: (check) => limiter.admit(check),
+    peek: async (terms) => (await limiter.admit(readingOf(terms))).status,
     async settle(settlement) {
       try {
-        await calls.settle(settlement);
+        await limiter.settle(settlement);
       } catch (fault) {
         events.faulted('settle', fault, settlement.requestId);
       }
     },
-    reserve: (reservation) => calls.reserve(reservation),
+    reserve: (reservation) => limiter.reserve(reservation),
     async renew(running) {
-      await calls.renew(running).catch((fault: unknown) => events.faulted('renew', fault));
+      await limiter.renew(running).catch((fault: unknown) => events.faulted('renew', fault));
     },
   });
+}
+
+/** A check that reads all limits. */
+export function readingOf(terms: Pick<Check, 'key' | 'limits'>): Check {
+  return { ...terms, requestId: '', costKind: CostKind.REQUEST_ONLY };
 }

@@ -1,13 +1,20 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import type { Check, KnownTotal, OwnAdmission, Reservation, SettledTotals, Settlement } from '@gateway/limits';
-import { BudgetPeriod, type Refusal } from '@gateway/proto/limiter/v2/limit_pb.js';
+import {
+  type Check,
+  isAway,
+  type KnownTotal,
+  type OwnAdmission,
+  type RemoteLimits,
+  type Settlement,
+} from '@gateway/limits';
+import { BudgetPeriod } from '@gateway/proto/limiter/v2/limit_pb.js';
 import type {
   KnownTotalSchema,
   LimiterService,
   OwnAdmissionSchema,
   SettleResponse,
 } from '@gateway/proto/limiter/v2/limiter_service_pb.js';
-import type { CallOptions, Client } from '@gateway/rpc';
+import { type CallOptions, type Client, RpcError } from '@gateway/rpc';
 
 /** The calls of the limiter that an edge makes. */
 export type LimiterClient = Pick<
@@ -15,31 +22,58 @@ export type LimiterClient = Pick<
   'admit' | 'heartbeat' | 'peek' | 'settle' | 'reserve' | 'renew'
 >;
 
-/** The calls that need conversion, with the limiter's answers in the terms of `@gateway/limits`. */
-export function limiterCalls(limiter: Pick<LimiterClient, 'settle' | 'reserve' | 'renew'>) {
+/**
+ * A limiter behind the network, in the terms of one in this process. After a connection broke,
+ * another limiter may have the address, so a call that may be repeated is repeated once.
+ */
+export function remoteLimits(limiter: LimiterClient, options: CallOptions = {}): RemoteLimits {
   return {
-    async reserve(reservation: Reservation, options?: CallOptions): Promise<Refusal | undefined> {
-      return (await limiter.reserve(reservation, options)).refusal;
+    async admit(check) {
+      if (check.requestId === '') return limiter.peek(check, options);
+      const knownTotals = (check.knownTotals ?? []).map((known) => knownTotal(known, check));
+      return repeated(() => limiter.admit({ ...check, knownTotals }, options));
     },
-    async settle(settlement: Settlement, options?: CallOptions): Promise<SettledTotals> {
-      return totalsIn(settlement, await limiter.settle(settlement, options));
-    },
-    async renew(running: readonly Reservation[], options?: CallOptions): Promise<void> {
+    reserve: async (reservation) => (await repeated(() => limiter.reserve(reservation, options))).refusal,
+    settle: async (settlement) => totalsIn(settlement, await limiter.settle(settlement, options)),
+    async renew(running) {
       for (let start = 0; start < running.length; start += mostInOneCall) {
-        const some = running.slice(start, start + mostInOneCall);
-        await limiter.renew({ running: some }, options);
+        await limiter.renew({ running: running.slice(start, start + mostInOneCall) }, options);
+      }
+    },
+    async heartbeat({ admissions, ...beat }) {
+      const request = { ...beat, admissions: admissions.map(ownAdmission) };
+      try {
+        const { replicas, new: isNew, ...place } = await repeated(() => limiter.heartbeat(request, options));
+        return replicas === undefined ? undefined : { ...place, replicas, isNew };
+      } catch (thrown) {
+        // A limiter that answers late, or with an error, is reachable: this must not keep the edge
+        // from asking it.
+        if (isAway(thrown)) throw thrown;
+        return undefined;
       }
     },
   };
 }
 
-export function ownAdmission({ key, groupKey = '', requestId, ageMs, isReturned = false }: OwnAdmission) {
+function repeated<T>(call: () => Promise<T>): Promise<T> {
+  return call().catch((thrown: unknown) => {
+    if (!isUnreachable(thrown)) throw thrown;
+    return call();
+  });
+}
+
+/** Whether no limiter can be reached. */
+export function isUnreachable(thrown: unknown): boolean {
+  return thrown instanceof RpcError && thrown.status === 'unavailable';
+}
+
+function ownAdmission({ key, groupKey = '', requestId, ageMs, isReturned = false }: OwnAdmission) {
   return { key, groupKey, requestId, ageMs, returned: isReturned } satisfies MessageInitShape<
     typeof OwnAdmissionSchema
   >;
 }
 
-export function knownTotal({ counter: { groupKey, span }, total }: KnownTotal, { group }: Pick<Check, 'group'>) {
+function knownTotal({ counter: { groupKey, span }, total }: KnownTotal, { group }: Pick<Check, 'group'>) {
   const { period = BudgetPeriod.UNSPECIFIED, firstDay } = span;
   const ofGroup = group !== undefined && groupKey === undefined;
   return { ofGroup, period, firstDay, total } satisfies MessageInitShape<typeof KnownTotalSchema>;

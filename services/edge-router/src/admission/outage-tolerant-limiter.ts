@@ -3,18 +3,16 @@ import {
   type Decision,
   FallbackLimits,
   type FallbackOptions,
-  isAway,
-  type RemoteLimits,
   type Reservation,
   type Settlement,
 } from '@gateway/limits';
-import { CostKind, type LimitStatus } from '@gateway/proto/limiter/v2/limit_pb.js';
+import type { LimitStatus } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { RpcError } from '@gateway/rpc';
 import { sleep } from '@gateway/time';
 import type { RequestEvents } from '../events.ts';
 import { lateCall } from '../patience.ts';
-import type { CreateLimiter, EdgeLimiter } from './admit.ts';
-import { knownTotal, type LimiterClient, limiterCalls, ownAdmission } from './limiter-messages.ts';
+import { type CreateLimiter, type EdgeLimiter, readingOf } from './admit.ts';
+import { isUnreachable, type LimiterClient, remoteLimits } from './limiter-messages.ts';
 
 /** A limiter in another process. */
 export function outageTolerant(limiter: LimiterClient): CreateLimiter {
@@ -43,7 +41,7 @@ export class OutageTolerantLimiter extends FallbackLimits implements EdgeLimiter
   constructor({ limiter, events, patienceMs, ...options }: OutageTolerantLimiterOptions) {
     super({
       ...options,
-      remote: remoteLimits(limiter),
+      remote: remoteLimits(limiter, lateCall),
       events: {
         away: events.limiterAway,
         back: events.limiterBack,
@@ -70,8 +68,7 @@ export class OutageTolerantLimiter extends FallbackLimits implements EdgeLimiter
 
   /** Reads all limits. */
   async peek(terms: Pick<Check, 'key' | 'limits'>): Promise<LimitStatus | undefined> {
-    const reading = { ...terms, requestId: '', costKind: CostKind.REQUEST_ONLY };
-    return (await super.admit(reading)).status;
+    return (await super.admit(readingOf(terms))).status;
   }
 
   /**
@@ -90,47 +87,4 @@ export class OutageTolerantLimiter extends FallbackLimits implements EdgeLimiter
   override async renew(running: readonly Reservation[]): Promise<void> {
     await super.renew(running).catch((fault: unknown) => this.#events.faulted('renew', fault));
   }
-}
-
-/** A call that is late is neither cancelled nor an outage: its answer is used when it comes. */
-function remoteLimits(limiter: LimiterClient): RemoteLimits {
-  const calls = limiterCalls(limiter);
-  return {
-    async admit(check) {
-      if (check.requestId === '') return limiter.peek(check, lateCall);
-      const knownTotals = (check.knownTotals ?? []).map((known) => knownTotal(known, check));
-      return repeated(() => limiter.admit({ ...check, knownTotals }, lateCall));
-    },
-    reserve: (reservation) => repeated(() => calls.reserve(reservation, lateCall)),
-    settle: (settlement) => calls.settle(settlement, lateCall),
-    renew: (running) => calls.renew(running, lateCall),
-    async heartbeat({ admissions, ...beat }) {
-      const request = { ...beat, admissions: admissions.map(ownAdmission) };
-      try {
-        const { replicas, new: isNew, ...place } = await repeated(() => limiter.heartbeat(request, lateCall));
-        return replicas === undefined ? undefined : { ...place, replicas, isNew };
-      } catch (thrown) {
-        // A limiter that answers late, or with an error, is reachable: this must not keep the edge
-        // from asking it.
-        if (isAway(thrown)) throw thrown;
-        return undefined;
-      }
-    },
-  };
-}
-
-/**
- * After a broken connection another limiter may have the address, so the call is repeated once. A
- * repeated admission takes no second slot.
- */
-function repeated<T>(call: () => Promise<T>): Promise<T> {
-  return call().catch((thrown: unknown) => {
-    if (!isUnreachable(thrown)) throw thrown;
-    return call();
-  });
-}
-
-/** Whether no limiter can be reached. */
-function isUnreachable(thrown: unknown): boolean {
-  return thrown instanceof RpcError && thrown.status === 'unavailable';
 }

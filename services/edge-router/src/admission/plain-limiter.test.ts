@@ -1,7 +1,7 @@
+import { create } from '@bufbuild/protobuf';
 import { GatewayError } from '@gateway/errors';
-import { CostKind } from '@gateway/proto/limiter/v2/limit_pb.js';
-import { LimiterService } from '@gateway/proto/limiter/v2/limiter_service_pb.js';
-import { directClient, serviceRoute } from '@gateway/rpc';
+import type { Check, Settlement } from '@gateway/limits';
+import { CostKind, LimitStatusSchema } from '@gateway/proto/limiter/v2/limit_pb.js';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { describe, expect, it } from 'vitest';
 import { createEvents } from '../events.ts';
@@ -16,20 +16,17 @@ function setUp() {
     if (state.fails) throw new GatewayError('internal_error', 'It does not answer.');
     return given;
   };
-  const client = directClient(
-    serviceRoute(LimiterService, {
-      admit: ({ requestId }) => answer({ status: { localDay: requestId } }),
-      peek: ({ key }) => answer({ status: { localDay: key } }),
-      settle: ({ tokens }) => answer({ usedTokens: tokens }),
-      heartbeat: () => ({}),
-      reserve: () => ({}),
-      renew: () => ({}),
-      async *admitStream() {},
-    }),
-  );
+  const limits = {
+    admit: async ({ key, requestId }: Check) => {
+      return answer({ status: create(LimitStatusSchema, { localDay: requestId || key }) });
+    },
+    settle: async ({ tokens }: Settlement) => answer({ usedTokens: tokens, isLoaded: true }),
+    reserve: async () => undefined,
+    renew: async () => undefined,
+  };
   const metrics = new Metrics();
   const events = createEvents({ logger: createLogger('edge-router', 'silent'), metrics });
-  return { state, metrics, limiter: plainLimiter(client)({ config: settings, events }) };
+  return { state, metrics, limiter: plainLimiter(limits)({ config: settings, events }) };
 }
 
 const check = { key: 'k', requestId: 'r', costKind: CostKind.REQUEST_ONLY };

@@ -8,6 +8,7 @@ import { type AdmitStreamRequest, AdmitStreamRequestSchema } from '@gateway/prot
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { describe, expect, it } from 'vitest';
 import { CounterTotals } from '../ledger/counter-totals.ts';
+import { Limiter } from '../limiter.ts';
 import { createLimiterMetrics } from '../metrics.ts';
 import { admitStream } from './limiter-service.ts';
 
@@ -50,7 +51,7 @@ function limiter() {
   const store = new MemoryLimitStore({ maxKeys: 10 });
   const logger = createLogger('limiter', 'silent');
   const totals = new CounterTotals({ store, metrics, logger, usageQuery: undefined, everyMs: 10_000 });
-  return { store, totals, metrics };
+  return new Limiter(store, totals, metrics);
 }
 
 function collectGarbage(): void {
