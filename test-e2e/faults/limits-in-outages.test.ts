@@ -132,24 +132,14 @@ describe('limits while the limiters, or their Redis, are away', () => {
       });
     });
 
-    it('is away: the edges start from what each of them had admitted', async () => {
+    it.each([
+      ['admitted equally much', [20, 20]],
+      ['admitted unequally much', [34, 16]],
+    ] as const)('is away: two edges that have %s together admit the limit', async (_how, [one, other]) => {
       await withinAMinute(async () => {
         const token = await issue({ requestsPerMinute: limit });
-        let admitted = await admittedByBoth(token, 20);
-        expect(admitted).toBe(40);
-        await readAtBoth(token);
-        await without([gateway.redis], async () => {
-          admitted += await admittedByBoth(token, 70);
-        });
-        expect(admitted).toBe(limit);
-      });
-    });
-
-    it('is away: two edges of which one admitted much more together admit the limit', async () => {
-      await withinAMinute(async () => {
-        const token = await issue({ requestsPerMinute: limit });
-        let admitted = (await admittedBy(0, token, 34)) + (await admittedBy(1, token, 16));
-        expect(admitted).toBe(50);
+        let admitted = (await admittedBy(0, token, one)) + (await admittedBy(1, token, other));
+        expect(admitted).toBe(one + other);
         await readAtBoth(token);
         await without([gateway.redis], async () => {
           admitted += await admittedByBoth(token, 70);

@@ -15,7 +15,7 @@ import type { ReplicaPlace } from './replica-share.ts';
  */
 export interface LimitStore extends RemoteLimits {
   /**
-   * The ids of requests to look up in the ledger: pending ones, and those that have reserved money.
+   * The ids of requests to look up in the ledger: pending ones, and those that have reserved.
    * Undefined when another limiter asked less than `pauseMs` ago (0 ignores this), or when the
    * counter can't be read.
    */

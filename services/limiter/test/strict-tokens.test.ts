@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { LimitStore } from '@gateway/limits';
+import { daySpan, type LimitStore } from '@gateway/limits';
 import { CostKind, LimitName } from '@gateway/proto/limiter/v2/limit_pb.js';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -82,5 +82,16 @@ describe.each([
     const key = randomUUID();
     await store.renew([{ key, requestId: 'first', localDay: today, limits, costMicros: 0, tokens: 100 }]);
     expect((await admit(key, 'second')).refusal).toBeDefined();
+  });
+
+  it('frees what a request has reserved that the ledger has, whose edge is dead', async () => {
+    const key = randomUUID();
+    await admit(key, 'first');
+    expect(await reserve(key, 'first', 100)).toBeUndefined();
+    const counter = { key, span: daySpan(today) };
+    expect(await store.pendingIds(counter, 0)).toEqual(['first']);
+    await store.reload(counter, { totalTokens: 40, includedIds: ['first'], missingIds: [] });
+    expect((await admit(key, 'second')).refusal).toBeUndefined();
+    expect(await reserve(key, 'second', 60)).toBeUndefined();
   });
 });

@@ -34,7 +34,7 @@ export function remoteLimits(limiter: LimiterClient, options: CallOptions = {}):
       return repeated(() => limiter.admit({ ...check, knownTotals }, options));
     },
     reserve: async (reservation) => (await repeated(() => limiter.reserve(reservation, options))).refusal,
-    settle: async (settlement) => totalsIn(settlement, await limiter.settle(settlement, options)),
+    settle: async (settlement) => settledTotals(settlement, await limiter.settle(settlement, options)),
     async renew(running) {
       for (let start = 0; start < running.length; start += mostInOneCall) {
         await limiter.renew({ running: running.slice(start, start + mostInOneCall) }, options);
@@ -82,7 +82,7 @@ function knownTotal({ counter: { groupKey, span }, total }: KnownTotal, { group 
 /** The most running requests that one call may renew. */
 const mostInOneCall = 1_000;
 
-function totalsIn({ group }: Settlement, settled: SettleResponse) {
+function settledTotals({ group }: Settlement, settled: SettleResponse) {
   const { usedTokens, groupUsedTokens, groupSpentMicros, totalsUnknown } = settled;
   const totals = { usedTokens, isLoaded: !totalsUnknown };
   if (group === undefined || totalsUnknown) return totals;

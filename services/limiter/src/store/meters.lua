@@ -298,7 +298,7 @@ function calls.reload()
   local counter, pending = KEYS[terms.counter], KEYS[terms.pending]
   local used, base, settled, is_loaded = read_total(counter)
   local before = is_loaded and whole(used) or nil
-  for _, request_id in ipairs(terms.leases and terms.included or {}) do
+  for _, request_id in ipairs(terms.included) do
     if free_lease(terms.leases, request_id) then
       -- Its edge may settle it later than the ledger learned of it.
       redis.call('ZADD', KEYS[terms.settled], clock, request_id)

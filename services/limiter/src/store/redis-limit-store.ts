@@ -150,7 +150,6 @@ export class RedisLimitStore implements LimitStore, AsyncDisposable {
     const { pending, reload, leases } = counterKeys(counter);
     const isPaused = async () => pauseMs > 0 && (await this.#redis.set(reload, '', 'PX', pauseMs, 'NX')) === null;
     const ids = async () => {
-      if (counter.span.unit === 'tokens') return this.#redis.hkeys(pending);
       const both = [this.#redis.hkeys(pending), this.#redis.zrange(leases.expiries, 0, `${maxPendingIds - 1}`)];
       return (await Promise.all(both)).flat().slice(0, maxPendingIds);
     };
@@ -160,20 +159,19 @@ export class RedisLimitStore implements LimitStore, AsyncDisposable {
   async reload(name: CounterName, total: LedgerTotal): Promise<ReloadedCounter> {
     const { totalTokens, includedIds, missingIds, force = false, isTentative = false } = total;
     const { counter, pending, settled, leases } = counterKeys(name);
-    const { unit, lastDay } = name.span;
     const keys = new KeyList();
     const { before, used, ...others } = await this.#script.run('reload', keys, {
       counter: keys.at(counter),
       pending: keys.at(pending),
       settled: keys.at(settled),
-      leases: unit === 'tokens' ? undefined : keys.leasesAt(leases, RESERVED_MS),
+      leases: keys.leasesAt(leases, RESERVED_MS),
       total: totalTokens,
       included: includedIds,
       missing: missingIds,
       force,
       is_tentative: isTentative,
       most_pending: this.#maxPendingIds,
-      forgotten_at: dayForgottenAtMs(lastDay),
+      forgotten_at: dayForgottenAtMs(name.span.lastDay),
     });
     return {
       usedTokensBefore: before,
